@@ -1,0 +1,50 @@
+# Attention, Worked Out. `make` alone lists what there is.
+PYTHON ?= python3
+ifeq ($(OS),Windows_NT)
+  BIN := .venv/Scripts
+else
+  BIN := .venv/bin
+endif
+CHAPTERS := $(wildcard chapters/*.ipynb)
+
+.DEFAULT_GOAL := help
+.PHONY: help book test lab record lock clean
+
+help:
+	@echo "make book    build the book into _build/html"
+	@echo "make test    run every check"
+	@echo "make lab     open the chapters in JupyterLab"
+	@echo "make record  execute the chapters and write their normal form back"
+	@echo "make lock    rewrite requirements.txt from pyproject.toml"
+	@echo "make clean   remove what was built and installed"
+
+# The stamp is newer than the lock once everything in it is installed.
+.venv/installed: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "This book needs Python 3.11 or newer, but '$(PYTHON)' is missing or older; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu, install python3-venv." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(shell grep '^uv==' requirements.txt)
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --requirement requirements.txt
+	@touch $@
+
+book: .venv/installed
+	$(BIN)/python _ext/build.py
+
+test: book
+	$(BIN)/python -m pytest
+
+lab: .venv/installed
+	$(BIN)/jupyter lab chapters/01_why_words_need_context.ipynb
+
+record: .venv/installed
+	$(BIN)/python _ext/notebooks.py $(CHAPTERS)
+
+lock: .venv/installed
+	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
+	  --no-annotate --no-header --upgrade pyproject.toml --output-file requirements.txt
+	echo "-e ." >> requirements.txt
+
+clean:
+	rm -rf .venv _build

@@ -1,0 +1,26 @@
+// What the theme leaves undone.
+
+// It reports every page load on the console. A quiet console lets a real problem be seen.
+const log = console.log;
+console.log = (...words) => /^\[(PST|togglebutton)\]/.test(words[0]) || log(...words);
+
+// It gives no names to some buttons, no landmark to the logo, and a role that ARIA has retired to each reference.
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(".search-button, .theme-switch-button").forEach((button) => {
+    button.setAttribute("aria-label", button.textContent.trim() || button.title || "Search");
+  });
+  document.querySelectorAll(".sidebar-primary-items__start > .sidebar-primary-item").forEach((item) => {
+    if (!item.querySelector(".navbar-brand")) return;
+    item.setAttribute("role", "navigation");
+    item.setAttribute("aria-label", "Title page");
+  });
+  document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
+});
+
+// A formula wider than the page scrolls; the keyboard must reach it.
+window.addEventListener("load", async () => {
+  await window.MathJax?.startup?.promise;
+  document.querySelectorAll("mjx-container[display]").forEach((formula) => {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+  });
+});

@@ -1,0 +1,92 @@
+"""The book's Sphinx extension: local MathJax, coloured symbols, figures that move, nothing from elsewhere."""
+
+import re
+import shutil
+from importlib.metadata import files
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from attn.explorables import book_script, read_source
+
+HERE = Path(__file__).parent
+MATHJAX = re.compile(r"mathjax/(tex-chtml\.js|input/tex/extensions/html\.js|output/chtml/fonts/woff-v2/.*\.woff)$")
+SYMBOL = re.compile(
+    r"(?<![\\A-Za-z_^])"  # not inside a command or a word, and not an index
+    r"(?P<symbol>(?:W_\{?(?P<weight>[QKV])\}?)|(?P<letter>[QKVqkv]))"
+    r"(?![A-Za-z])"
+)
+ROLES = {"q": "query", "k": "key", "v": "value"}
+BRACED_TEXT = re.compile(r"(\\(?:text|operatorname|mathrm|begin|end)\s*\{[^{}]*\})")
+
+
+def colour_symbols(latex):
+    """Mark queries, keys and values and their matrices in a formula, so that the style sheet can colour them.
+
+    >>> colour_symbols(r"Q = X W_Q, d_k")
+    '\\\\class{attn-query}{Q} = X \\\\class{attn-query}{W_Q}, d_k'
+    """
+
+    def mark(match):
+        role = ROLES[(match["weight"] or match["letter"]).lower()]
+        return rf"\class{{attn-{role}}}{{{match['symbol']}}}"
+
+    parts = BRACED_TEXT.split(latex)
+    parts[::2] = [SYMBOL.sub(mark, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+class ColourSymbols(SphinxPostTransform):
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for node in self.document.findall(lambda node: isinstance(node, (nodes.math, nodes.math_block))):
+            node[:] = [nodes.Text(colour_symbols(node.astext()))]
+
+
+def configure(app, config):
+    config.mathjax_path = "mathjax/tex-chtml.js"
+    config.html_theme_options["navbar_persistent"] = []  # the theme's second search bar
+
+
+def drop_foreign_scripts(app, pagename, templatename, context, doctree):
+    """Leave out Thebe, which would load its program from elsewhere, and stored widget states, which nothing reads."""
+
+    def is_foreign(script):
+        name = str(getattr(script, "filename", None) or script)
+        kind = getattr(script, "attributes", {}).get("type", "")
+        return "thebe" in name or "widget-state" in kind
+
+    for kind in ("script_files", "css_files"):
+        context[kind] = [script for script in context[kind] if not is_foreign(script)]
+
+
+def write_assets(app, exception):
+    """Put the course's scripts and styles and the part of MathJax that it needs beside the pages."""
+    if exception or app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static")
+    static.mkdir(exist_ok=True)
+    static.joinpath("explorables.js").write_text(book_script(), encoding="utf-8")
+    static.joinpath("explorables.css").write_text(read_source("explorables.css"), encoding="utf-8")
+    for name in ("book.css", "book.js"):
+        shutil.copyfile(HERE / name, static / name)
+    for file in files("sphinx-mathjax-offline"):
+        if match := MATHJAX.search(file.as_posix()):
+            target = static / "mathjax" / match[1]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.locate(), target)
+
+
+def setup(app):
+    app.add_post_transform(ColourSymbols)
+    app.connect("config-inited", configure)
+    app.connect("html-page-context", drop_foreign_scripts, priority=900)
+    app.connect("build-finished", write_assets)
+    for name in ("explorables.css", "book.css"):
+        app.add_css_file(name)
+    app.add_js_file("book.js", priority=100)
+    app.add_js_file("explorables.js", loading_method="defer")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,61 @@
+"""Execute chapters, and write them back in their normal form: `make record`."""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def execute(path):
+    """Return a chapter with the outputs of a fresh kernel that runs in the chapter's folder."""
+    notebook = nbformat.read(path, as_version=4)
+    folder = {"metadata": {"path": path.parent}}
+    NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True, resources=folder).execute()
+    return notebook
+
+
+def on_all_cores(work, paths):
+    """Yield the path and the result of each, as they become ready in order."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # kernels run side by side: one core each
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from zip(paths, pool.map(work, paths))
+
+
+def normalise(notebook):
+    """Reduce a notebook to what is committed: text outputs, no images, no widget state, steady ids.
+
+    Changes the notebook in place and returns it.
+    """
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number:03d}"
+        cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata})
+        if cell.cell_type != "code":
+            continue
+        if "hide-input" in cell.metadata.get("tags", []):
+            cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab as in the book
+        for output in cell.outputs:
+            if "data" in output:
+                output.data = {kind: data for kind, data in output.data.items() if not kind.startswith("image/") and kind != WIDGET}
+                output.metadata = {}
+    return notebook
+
+
+def main(paths):
+    for path, notebook in on_all_cores(execute, paths):
+        nbformat.write(normalise(notebook), path)
+        print(f"recorded {path.name}", flush=True)
+
+
+if __name__ == "__main__":
+    main([Path(name) for name in sys.argv[1:]])

@@ -1,0 +1,192 @@
+// What the explorables share: placed in front of each one's own source, in the book and in the widget alike.
+
+// Make an element. Keys of `properties` that hold a dash, and `role`, become attributes; text is only ever set as text.
+function element(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.includes("-") || name === "role") node.setAttribute(name, value);
+    else node[name] = value;
+  }
+  node.append(...children);
+  return node;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function drawing(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+function format(number, digits = 2) {
+  if (number === -Infinity) return "−∞";
+  const text = number.toFixed(digits);
+  return Number(text) === 0 ? (0).toFixed(digits) : text.replace("-", "−");
+}
+
+// A number as a factor in a sum: a negative one in brackets.
+function factor(number) {
+  return number < 0 ? `(${format(number)})` : format(number);
+}
+
+function dot(a, b) {
+  return a.reduce((sum, entry, i) => sum + entry * b[i], 0);
+}
+
+function dotInWords(a, b) {
+  return a.map((entry, i) => `${factor(entry)} × ${factor(b[i])}`).join(" + ");
+}
+
+// As attn.softmax: the maximum is subtracted, and a row of nothing but -Infinity gives zeros.
+function softmax(scores) {
+  const top = Math.max(...scores);
+  if (top === -Infinity) return scores.map(() => 0);
+  const powers = scores.map((score) => Math.exp(score - top));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  return powers.map((power) => power / total);
+}
+
+// The names of entries: q₁, q₂, …
+function indexed(letter, i) {
+  return letter + String(i + 1).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
+}
+
+// A slider with its label and its value; `set(value)` shows a value that came from elsewhere.
+function slider({ label, min, max, step = 0.01, className = "", onInput }) {
+  const input = element("input", { type: "range", min, max, step });
+  const value = element("output", { className: "attn-value" });
+  input.addEventListener("input", () => onInput(Number(input.value)));
+  const row = element("label", { className: `attn-slider ${className}` }, element("span", {}, label), input, value);
+  const set = (number) => {
+    input.value = number;
+    value.textContent = format(number);
+    input.setAttribute("aria-valuetext", format(number));
+  };
+  return { row, set };
+}
+
+// One choice of several as native radio buttons; `set(i)` marks choice i.
+function choice({ legend, labels, onChoose }) {
+  const name = `attn-${Math.random().toString(36).slice(2)}`; // radio buttons are grouped by name, page-wide
+  const inputs = labels.map((_, i) => {
+    const input = element("input", { type: "radio", name, value: i });
+    input.addEventListener("change", () => onChoose(i));
+    return input;
+  });
+  const row = element("fieldset", { className: "attn-choice" }, element("legend", {}, legend));
+  inputs.forEach((input, i) => row.append(element("label", {}, input, element("span", {}, labels[i]))));
+  const set = (chosen) => inputs.forEach((input, i) => (input.checked = i === chosen));
+  return { row, set };
+}
+
+// One tab stop for a table of buttons: arrow keys, Home and End move inside it.
+function moveByArrows(table) {
+  const rows = () => [...table.rows].map((row) => [...row.querySelectorAll("button")]).filter((row) => row.length);
+  const first = rows()[0]?.[0];
+  rows().flat().forEach((button) => (button.tabIndex = button === first ? 0 : -1));
+  table.addEventListener("keydown", (event) => {
+    const grid = rows();
+    const y = grid.findIndex((row) => row.includes(event.target));
+    if (y < 0) return;
+    const x = grid[y].indexOf(event.target);
+    const goal = {
+      ArrowUp: [y - 1, x], ArrowDown: [y + 1, x], ArrowLeft: [y, x - 1], ArrowRight: [y, x + 1],
+      Home: [y, 0], End: [y, grid[y].length - 1],
+    }[event.key];
+    const button = goal && grid[goal[0]]?.[goal[1]];
+    if (!goal) return;
+    event.preventDefault();
+    if (button) button.focus();
+  });
+  table.addEventListener("focusin", (event) => {
+    if (event.target.tagName !== "BUTTON") return;
+    rows().flat().forEach((button) => (button.tabIndex = button === event.target ? 0 : -1));
+  });
+}
+
+// A line that reports what the hovered or focused thing means. Spoken once it has been quiet for a moment.
+function reporter() {
+  const line = element("p", { className: "attn-detail", "aria-live": "polite" });
+  const tell = (text) => {
+    if (line.textContent !== text) line.textContent = text;
+  };
+  const explain = (node, text) => {
+    node.addEventListener("pointerenter", () => tell(text()));
+    node.addEventListener("focus", () => tell(text()));
+  };
+  return { line, tell, explain };
+}
+
+// The words a reader typed, or a sentence that says why they cannot be used.
+function readWords(text, most) {
+  const words = text.trim().split(/\s+/).filter(Boolean);
+  if (words.length < 2 || words.length > most) {
+    return { error: `${words.length} ${words.length === 1 ? "word" : "words"} given; this figure takes 2 to ${most}.` };
+  }
+  return { words };
+}
+
+// A field for the reader's own words; onWords gets between 2 and `most` of them.
+function wordField({ most, onWords }) {
+  const input = element("input", { type: "text", autocomplete: "off", spellcheck: false });
+  const problem = element("span", { className: "attn-problem", role: "status" });
+  const row = element("form", { className: "attn-words" },
+    element("label", {}, element("span", {}, `Your own words (2 to ${most})`), input),
+    element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
+  row.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { words, error } = readWords(input.value, most);
+    problem.textContent = error ?? "";
+    if (words) onWords(words);
+  });
+  return { row, set: (words) => (input.value = words.join(" ")) };
+}
+
+// Numbers between 0 and 1 that depend on a word's letters alone, so that the same word always gets the same ones.
+function madeUpNumbers(word, count) {
+  let state = 2166136261;
+  for (const letter of word) state = Math.imul(state ^ letter.codePointAt(0), 16777619);
+  return Array.from({ length: count }, () => {
+    state = Math.imul(state ^ (state >>> 15), 2246822519) + 374761393;
+    return Math.round(((state >>> 8) / 2 ** 24) * 100) / 100;
+  });
+}
+
+// The root of an explorable. Keys stay inside: JupyterLab would take the arrow keys for itself.
+function figureRoot(el, label) {
+  const root = element("div", { className: "attn-explorable", role: "group", "aria-label": label });
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  el.replaceChildren(root);
+  return root;
+}
+
+// Keep the figure in step with its state, wherever a change comes from; returns the clean-up. Several values that
+// change together are drawn once, when all of them have arrived.
+function follow(model, names, update) {
+  let waiting = false, over = false;
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      if (!over) update();
+    });
+  };
+  names.forEach((name) => model.on(`change:${name}`, soon));
+  update();
+  return () => {
+    over = true;
+    names.forEach((name) => model.off(`change:${name}`, soon));
+  };
+}
+
+function readState(model, names) {
+  return Object.fromEntries(names.map((name) => [name, model.get(name)]));
+}
+
+function change(model, values) {
+  Object.entries(values).forEach(([name, value]) => model.set(name, value));
+  model.save_changes();
+}

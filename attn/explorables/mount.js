@@ -1,0 +1,23 @@
+// Brings the explorables of a page without a kernel to life; stands in for the model that a notebook would give them.
+
+function standInModel(state) {
+  const listeners = {};
+  return {
+    get: (name) => state[name],
+    set: (name, value) => {
+      state[name] = value;
+      (listeners[name] ?? []).forEach((listener) => listener());
+    },
+    on: (event, listener) => (listeners[event.slice("change:".length)] ??= []).push(listener),
+    off: (event, listener) => {
+      const name = event.slice("change:".length);
+      listeners[name] = listeners[name].filter((other) => other !== listener);
+    },
+    save_changes: () => {},
+  };
+}
+
+document.querySelectorAll("[data-explorable]").forEach((el) => {
+  const state = JSON.parse(el.querySelector("script").textContent);
+  window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el });
+});

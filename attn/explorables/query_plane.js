@@ -1,0 +1,107 @@
+// The query plane: a query as an arrow that the reader turns, keys as points, and the mixture that comes out.
+
+const REACH = 3; // the plane shows -REACH to REACH on both axes
+const SIZE = 320;
+
+function attendOne({ q, K, V }) {
+  const scores = K.map((k) => dot(q, k));
+  const weights = softmax(scores.map((score) => score / Math.sqrt(q.length)));
+  return { scores, weights, output: V[0].map((_, d) => dot(weights, V.map((v) => v[d]))) };
+}
+
+function toPixels([x, y]) {
+  return [SIZE / 2 + (x * SIZE) / (2 * REACH), SIZE / 2 - (y * SIZE) / (2 * REACH)];
+}
+
+function arrow(className) {
+  const shaft = drawing("line", { class: "attn-shaft" });
+  const head = drawing("path", { class: "attn-tip", d: "M0,0 L-11,-6 L-11,6 Z" });
+  const group = drawing("g", { class: className }, shaft, head);
+  const set = ([x, y]) => {
+    const [x0, y0] = toPixels([0, 0]);
+    const [x1, y1] = toPixels([x, y]);
+    Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 }).forEach(([name, value]) => shaft.setAttribute(name, value));
+    head.setAttribute("transform", `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})`);
+  };
+  return { group, set };
+}
+
+function render({ model, el }) {
+  const root = figureRoot(el, "Query plane");
+  const names = ["tokens", "asker", "q", "K", "V"];
+  const start = readState(model, names);
+  const { tokens, asker, K } = start;
+  const { line, tell } = reporter();
+  const clamp = (number) => Math.max(-REACH, Math.min(REACH, Math.round(number * 20) / 20));
+
+  const plane = drawing("svg", {
+    viewBox: `0 0 ${SIZE} ${SIZE}`, class: "attn-plane", role: "img",
+    "aria-label": `The query of ${asker} as an arrow among the keys of ${tokens.join(", ")}; the sliders move it.`,
+  });
+  for (let i = -REACH + 1; i < REACH; i++) {
+    const [at] = toPixels([i, 0]);
+    const kind = i === 0 ? "attn-axis" : "attn-grid";
+    plane.append(drawing("line", { x1: at, y1: 0, x2: at, y2: SIZE, class: kind }),
+      drawing("line", { x1: 0, y1: SIZE - at, x2: SIZE, y2: SIZE - at, class: kind }));
+  }
+  const points = K.map((k, j) => {
+    const [x, y] = toPixels(k);
+    const dotOf = drawing("circle", { cx: x, cy: y, class: "attn-key-point" });
+    const label = drawing("text", { x: x + 12, y: y - 10, class: "attn-key-label" });
+    label.textContent = tokens[j];
+    plane.append(dotOf, label);
+    return dotOf;
+  });
+  const query = arrow("attn-query-arrow");
+  plane.append(query.group);
+
+  let dragging = false;
+  const drag = (event) => {
+    const box = plane.getBoundingClientRect();
+    change(model, { q: [
+      clamp(((event.clientX - box.left) / box.width - 0.5) * 2 * REACH),
+      clamp((0.5 - (event.clientY - box.top) / box.height) * 2 * REACH),
+    ] });
+  };
+  plane.addEventListener("pointerdown", (event) => {
+    dragging = true;
+    plane.setPointerCapture(event.pointerId);
+    drag(event);
+  });
+  plane.addEventListener("pointermove", (event) => dragging && drag(event));
+  ["pointerup", "pointercancel"].forEach((name) => plane.addEventListener(name, () => (dragging = false)));
+
+  const sliders = start.q.map((_, d) => slider({
+    label: indexed("q", d), min: -REACH, max: REACH, step: 0.05, className: "attn-query",
+    onInput: (number) => change(model, { q: model.get("q").map((entry, i) => (i === d ? number : entry)) }),
+  }));
+  const bars = tokens.map((token) => {
+    const bar = element("span", { className: "attn-bar" });
+    const value = element("output", { className: "attn-value" });
+    return { bar, value, row: element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, token), bar, value) };
+  });
+  const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
+  reset.addEventListener("click", () => change(model, start));
+  root.append(element("div", { className: "attn-panes attn-plane-panes" }, plane,
+    element("div", { className: "attn-beside" },
+      element("p", { className: "attn-caption" }, `Drag the arrow, the query of “${asker}”, or use the sliders.`),
+      ...sliders.map((one) => one.row), element("p", { className: "attn-caption" }, `How much “${asker}” takes from each word:`),
+      ...bars.map((one) => one.row), line, reset)));
+
+  const update = () => {
+    const { q, V } = readState(model, names);
+    const { weights, output } = attendOne({ q, K, V });
+    query.set(q);
+    sliders.forEach((one, d) => one.set(q[d]));
+    points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
+    bars.forEach(({ bar, value }, j) => {
+      bar.style.setProperty("--attn-w", weights[j]);
+      value.textContent = format(weights[j], 3);
+    });
+    tell(`Output: (${output.map((entry) => format(entry, 3)).join(", ")})`);
+  };
+
+  return follow(model, names, update);
+}
+
+export default { render, attendOne };

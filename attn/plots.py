@@ -1,0 +1,113 @@
+"""Figures of attention: arrays in, Matplotlib Axes out.
+
+The colours are those of the explorables (`attn/explorables/explorables.css`): queries, keys and
+values have one each, weights a fourth.
+"""
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+
+COLORS = {"query": "#0057b8", "key": "#b0005e", "value": "#806000", "weight": "#00796b"}
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", COLORS["weight"]])
+SIGNED = LinearSegmentedColormap.from_list("signed", [COLORS["key"], "#ffffff", COLORS["query"]])
+
+
+def heatmap(matrix, rows, columns, *, ax, title="", signed=False, digits=2):
+    """Draw a matrix as coloured cells with its numbers written in.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n_rows, n_columns)
+        Weights from 0 to 1, or with `signed` any numbers, coloured around zero.
+    rows, columns : sequence of str
+        Labels; `columns` stand on top.
+    ax : matplotlib Axes
+    title : str
+    signed : bool
+    digits : int
+        Decimals of the numbers written into the cells.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If the labels do not fit the matrix.
+    """
+    matrix = np.asarray(matrix, dtype=float)
+    _check_labels(matrix, rows, columns)
+    reach = max(np.abs(matrix).max(), 1e-12) if signed else 1
+    ax.imshow(matrix, cmap=SIGNED if signed else WEIGHTS, vmin=-reach if signed else 0, vmax=reach)
+    for (i, j), number in np.ndenumerate(matrix):
+        strength = abs(number) / reach
+        ax.text(j, i, f"{number:.{digits}f}", ha="center", va="center", size=8, color="white" if strength > 0.6 else "black")
+    return _label(ax, rows, columns, title)
+
+
+def dot_grid(matrix, rows, columns, *, ax, title=""):
+    """Draw a matrix as dots whose area grows with the number; negative ones are hollow.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n_rows, n_columns)
+    rows, columns : sequence of str
+    ax : matplotlib Axes
+    title : str
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If the labels do not fit the matrix.
+    """
+    matrix = np.asarray(matrix, dtype=float)
+    _check_labels(matrix, rows, columns)
+    y, x = np.indices(matrix.shape)
+    sizes = 180 * np.abs(matrix) / max(np.abs(matrix).max(), 1e-12)
+    faces = np.where(matrix.ravel() < 0, "none", COLORS["weight"])
+    ax.scatter(x.ravel(), y.ravel(), s=sizes.ravel(), c=faces, edgecolors=COLORS["weight"], linewidths=0.8)
+    ax.set(xlim=(-0.5, matrix.shape[1] - 0.5), ylim=(matrix.shape[0] - 0.5, -0.5), aspect="equal")
+    return _label(ax, rows, columns, title)
+
+
+def arrows(vectors, labels, *, ax, color):
+    """Draw vectors of the plane as arrows from the origin, with a label at each tip.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (n, 2)
+    labels : sequence of str
+    ax : matplotlib Axes
+    color : str
+        A key of `COLORS`.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    for (x, y), label in zip(vectors, labels, strict=True):
+        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": COLORS[color], "lw": 2, "shrinkA": 0, "shrinkB": 0})
+        ax.annotate(label, (x, y), textcoords="offset points", xytext=(6, 4), color=COLORS[color])
+    ax.axhline(0, color="0.6", lw=0.8)
+    ax.axvline(0, color="0.6", lw=0.8)
+    ax.set(aspect="equal")
+    return ax
+
+
+def _check_labels(matrix, rows, columns):
+    if matrix.shape != (len(rows), len(columns)):
+        raise ValueError(f"{len(rows)} row and {len(columns)} column labels do not fit a matrix of shape {matrix.shape}")
+
+
+def _label(ax, rows, columns, title):
+    ax.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor")
+    ax.set_yticks(range(len(rows)), rows)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(title)
+    return ax

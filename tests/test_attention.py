@@ -1,0 +1,319 @@
+"""Softmax, masks, attention and its gradient: against PyTorch, differences and properties."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from attn import causal_mask, scaled_dot_product_attention, scaled_dot_product_attention_backward, softmax
+
+N_QUERIES, N_KEYS, D_K, D_V = 3, 5, 7, 11  # distinct primes: no transposition can hide
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_inputs(seed=0, leading_Q=(), leading_K=(), leading_V=(), dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    Q = rng.normal(size=(*leading_Q, N_QUERIES, D_K)).astype(dtype)
+    K = rng.normal(size=(*leading_K, N_KEYS, D_K)).astype(dtype)
+    V = rng.normal(size=(*leading_V, N_KEYS, D_V)).astype(dtype)
+    return Q, K, V
+
+
+def random_mask(seed):
+    """A boolean mask in which the first query may attend to nothing."""
+    mask = np.random.default_rng(seed).random((N_QUERIES, N_KEYS)) < 0.6
+    mask[0] = False
+    return mask
+
+
+@pytest.fixture(scope="module")
+def torch():
+    if os.environ.get("CI"):
+        import torch  # required there
+    else:
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch==2.13.0)")
+    return torch
+
+
+# --- softmax -------------------------------------------------------------------------------------
+
+
+@given(seeds, st.floats(-1e300, 1e300))
+def test_softmax_sums_to_one_and_ignores_a_constant(seed, constant):
+    scores = np.random.default_rng(seed).normal(size=(3, 5))
+    weights = softmax(scores)
+    assert_allclose(weights.sum(axis=-1), 1)
+    assert (weights > 0).all()
+    assert_allclose(softmax(scores + np.round(constant % 100, 6)), weights, rtol=1e-9)
+
+
+def test_softmax_agrees_with_its_definition_along_any_axis():
+    scores = np.random.default_rng(0).normal(size=(2, 3, 5))
+    for axis in range(3):
+        assert_allclose(softmax(scores, axis=axis), np.exp(scores) / np.exp(scores).sum(axis=axis, keepdims=True))
+
+
+def test_softmax_never_overflows():
+    with np.errstate(all="raise", under="ignore"):
+        assert_array_equal(softmax([1e308, -1e308, 1e308]), [0.5, 0, 0.5])
+        assert_array_equal(softmax(np.array([3e38, -3e38], np.float32)), [1, 0])
+
+
+def test_softmax_of_a_line_of_minus_infinity_is_zero():
+    assert_array_equal(softmax([[-np.inf, -np.inf], [-np.inf, 2.0]]), [[0, 0], [0, 1]])
+    assert softmax(np.zeros((2, 0))).shape == (2, 0)
+
+
+def test_softmax_leaves_its_argument_alone():
+    scores = np.array([1.0, 2.0])
+    softmax(scores)
+    assert_array_equal(scores, [1, 2])
+
+
+# --- masks ---------------------------------------------------------------------------------------
+
+
+def test_the_causal_mask_hides_the_upper_triangle():
+    assert_array_equal(causal_mask(3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
+
+
+def test_the_causal_mask_is_aligned_at_the_lower_right():
+    assert_array_equal(causal_mask(2, 5), [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
+    assert_array_equal(causal_mask(3, 2), [[0, 0], [1, 0], [1, 1]])
+    assert causal_mask(2, 5).dtype == bool
+
+
+def test_the_causal_mask_refuses_what_is_no_size():
+    with pytest.raises(ValueError, match="n_queries is -1, n_keys is 3"):
+        causal_mask(-1, 3)
+    with pytest.raises(TypeError):
+        causal_mask(2.5)
+
+
+@given(seeds, st.sampled_from([0.0, 1e30, np.inf, -np.inf, np.nan]), st.booleans())
+def test_a_masked_key_has_no_influence_even_when_it_holds_nan(seed, poison, as_float):
+    Q, K, V = random_inputs(seed)
+    allowed = random_mask(seed)
+    allowed[1:, 0] = True  # at least one key for the other queries
+    allowed[:, 2] = False
+    mask = np.where(allowed, 0.0, -np.inf) if as_float else allowed
+    keep = np.arange(N_KEYS) != 2
+    expected, expected_weights = scaled_dot_product_attention(Q, K[keep], V[keep], allowed[:, keep])
+    K[2], V[2] = poison, poison
+    output, weights = scaled_dot_product_attention(Q, K, V, mask)
+    assert_array_equal(weights[:, 2], 0)
+    assert_allclose(weights[:, keep], expected_weights)
+    assert_allclose(output, expected)
+
+    grad_output = np.random.default_rng(seed).normal(size=output.shape)
+    grads = scaled_dot_product_attention_backward(grad_output, Q, K, V, weights)
+    expected_grads = scaled_dot_product_attention_backward(grad_output, Q, K[keep], V[keep], expected_weights)
+    assert_allclose(grads[0], expected_grads[0])
+    for grad, expected_grad in zip(grads[1:], expected_grads[1:]):
+        assert_array_equal(grad[2], 0)
+        assert_allclose(grad[keep], expected_grad)
+
+
+def test_a_key_that_is_masked_for_one_query_still_counts_for_the_others():
+    Q, K, V = random_inputs()
+    V[2] = np.nan
+    mask = np.ones((N_QUERIES, N_KEYS), bool)
+    mask[0, 2] = False
+    output, _ = scaled_dot_product_attention(Q, K, V, mask)
+    assert np.isfinite(output[0]).all() and np.isnan(output[1:]).all()
+
+
+def test_a_query_that_may_attend_to_nothing_gets_zeros():
+    Q, K, V = random_inputs()
+    Q[0] = np.nan
+    output, weights = scaled_dot_product_attention(Q, K, V, random_mask(0))
+    assert_array_equal(weights[0], 0)
+    assert_array_equal(output[0], 0)
+    grad_Q, grad_K, _ = scaled_dot_product_attention_backward(np.ones_like(output), Q, K, V, weights)
+    assert_array_equal(grad_Q[0], 0)
+    assert np.isfinite(grad_K).all()
+
+
+def test_without_any_key_the_output_is_zero():
+    Q, K, V = random_inputs()
+    output, weights = scaled_dot_product_attention(Q, K[:0], V[:0])
+    assert weights.shape == (N_QUERIES, 0)
+    assert_array_equal(output, np.zeros((N_QUERIES, D_V)))
+
+
+# --- attention -----------------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_permuting_the_keys_with_their_values_changes_nothing(seed):
+    Q, K, V = random_inputs(seed)
+    order = np.random.default_rng(seed).permutation(N_KEYS)
+    output, weights = scaled_dot_product_attention(Q, K, V)
+    permuted_output, permuted_weights = scaled_dot_product_attention(Q, K[order], V[order])
+    assert_allclose(permuted_output, output)
+    assert_allclose(permuted_weights, weights[:, order])
+
+
+@given(seeds)
+def test_each_output_lies_between_the_values_it_mixes(seed):
+    Q, K, V = random_inputs(seed)
+    output, weights = scaled_dot_product_attention(Q, K, V)
+    assert_allclose(weights.sum(axis=-1), 1)
+    assert (output <= V.max(axis=0) + 1e-12).all() and (output >= V.min(axis=0) - 1e-12).all()
+
+
+def test_batched_equals_looped():
+    Q, K, V = random_inputs(leading_Q=(2, 1), leading_K=(13,), leading_V=(1, 1))
+    mask = random_mask(0)
+    output, weights = scaled_dot_product_attention(Q, K, V, mask)
+    assert output.shape == (2, 13, N_QUERIES, D_V)
+    for i in range(2):
+        for j in range(13):
+            one_output, one_weights = scaled_dot_product_attention(Q[i, 0], K[j], V[0, 0], mask)
+            assert_allclose(output[i, j], one_output)
+            assert_allclose(weights[i, j], one_weights)
+
+
+def test_a_float_mask_is_added_to_the_scaled_scores():
+    Q, K, V = random_inputs()
+    bias = np.random.default_rng(1).normal(size=(N_QUERIES, N_KEYS))
+    _, weights = scaled_dot_product_attention(Q, K, V, bias)
+    assert_allclose(weights, softmax(Q @ K.T / np.sqrt(D_K) + bias))
+
+
+def test_types_are_kept():
+    for dtype in (np.float32, np.float64):
+        Q, K, V = random_inputs(dtype=dtype)
+        for mask in (None, random_mask(0), np.zeros((N_QUERIES, N_KEYS))):
+            for scale in (None, np.float64(0.3)):
+                output, weights = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
+                grads = scaled_dot_product_attention_backward(output, Q, K, V, weights, scale=scale)
+                assert {output.dtype, weights.dtype, *(grad.dtype for grad in grads)} == {np.dtype(dtype)}
+        assert softmax(Q).dtype == dtype
+    assert scaled_dot_product_attention([[1]], [[2]], [[3]])[0].dtype == np.float64
+    assert softmax([1, 2]).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((3, 7), (5, 11), (5, 11)), r"same d_k.*\(3, 7\).*\(5, 11\)"),
+        (((3, 7), (5, 7), (3, 11)), r"each key needs one value.*\(5, 7\).*\(3, 11\)"),
+        (((7,), (5, 7), (5, 11)), r"Q needs at least two axes.*\(7,\)"),
+        (((2, 3, 7), (13, 5, 7), (5, 11)), r"leading axes.*\(2, 3, 7\).*\(13, 5, 7\)"),
+        (((3, 0), (5, 0), (5, 11)), r"d_k of at least 1.*\(3, 0\)"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_named(shapes, message):
+    Q, K, V = (np.ones(shape) for shape in shapes)
+    with pytest.raises(ValueError, match=message):
+        scaled_dot_product_attention(Q, K, V)
+    with pytest.raises(ValueError, match=message):
+        scaled_dot_product_attention_backward(np.ones((3, 11)), Q, K, V, np.ones((3, 5)))
+
+
+def test_masks_and_gradients_of_the_wrong_shape_are_named():
+    Q, K, V = random_inputs()
+    output, weights = scaled_dot_product_attention(Q, K, V)
+    for shape in [(N_KEYS, N_QUERIES), (2, N_QUERIES, N_KEYS)]:
+        with pytest.raises(ValueError, match=rf"mask of shape \({shape[0]}.*scores of shape \(3, 5\)"):
+            scaled_dot_product_attention(Q, K, V, np.ones(shape, bool))
+    with pytest.raises(ValueError, match=r"weights must have shape \(3, 5\).*\(5, 3\)"):
+        scaled_dot_product_attention_backward(output, Q, K, V, weights.T)
+    with pytest.raises(ValueError, match=r"grad_output must have shape \(3, 11\).*\(11, 3\)"):
+        scaled_dot_product_attention_backward(output.T, Q, K, V, weights)
+
+
+@pytest.mark.parametrize("wrong", [np.array([["a"]]), np.array([[1j]]), np.array([[None]]), np.array([[True]])])
+def test_what_is_not_a_real_number_is_refused(wrong):
+    Q = K = V = np.ones((1, 1))
+    for arguments in [(wrong, K, V), (Q, wrong, V), (Q, K, wrong)]:
+        with pytest.raises(TypeError, match=str(wrong.dtype).replace("<", "")):
+            scaled_dot_product_attention(*arguments)
+    with pytest.raises(TypeError, match="scores must hold real numbers"):
+        softmax(wrong)
+
+
+def test_an_integer_mask_is_refused_as_ambiguous():
+    with pytest.raises(TypeError, match="mask must be boolean .* int64"):
+        scaled_dot_product_attention([[1.0]], [[1.0]], [[1.0]], np.array([[1]], np.int64))
+
+
+# --- against PyTorch -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["none", "boolean", "float", "causal"])
+@pytest.mark.parametrize("scale", [None, 0.37])
+def test_outputs_and_gradients_agree_with_pytorch(torch, kind, scale):
+    Q, K, V = random_inputs(leading_Q=(2, 1), leading_K=(13,), leading_V=(2, 13))
+    boolean = random_mask(0)
+    mask = {
+        "none": None,
+        "boolean": boolean,
+        "float": np.where(boolean, 0.7, -np.inf),
+        "causal": causal_mask(N_QUERIES, N_KEYS),
+    }[kind]
+    output, weights = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
+    tensors = [torch.tensor(array, requires_grad=True) for array in (Q, K, V)]
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        *tensors, attn_mask=None if mask is None else torch.tensor(mask), scale=scale
+    )
+    assert_allclose(output, expected.detach().numpy(), rtol=1e-10, atol=1e-13)
+
+    grad_output = np.random.default_rng(1).normal(size=output.shape)
+    grads = scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, scale=scale)
+    expected.backward(torch.tensor(grad_output))
+    for grad, tensor in zip(grads, tensors):
+        assert grad.shape == tuple(tensor.shape)
+        assert_allclose(grad, tensor.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+# --- the gradient --------------------------------------------------------------------------------
+
+
+def central_differences(loss, array, step=1e-6):
+    """Return the numerical gradient of `loss()` with respect to `array`, which it reads."""
+    grad = np.zeros_like(array)
+    for index in np.ndindex(*array.shape):
+        kept = array[index]
+        array[index] = kept + step
+        above = loss()
+        array[index] = kept - step
+        grad[index] = (above - loss()) / (2 * step)
+        array[index] = kept
+    return grad
+
+
+@settings(max_examples=15)
+@given(
+    seed=seeds,
+    leading=st.sampled_from([((), (), ()), ((2,), (), ()), ((), (2, 1), (1,)), ((2, 1), (1, 3), (3,))]),
+    masked=st.booleans(),
+    scale=st.sampled_from([None, 0.37]),
+)
+def test_the_gradient_agrees_with_central_differences(seed, leading, masked, scale):
+    arrays = random_inputs(seed, *leading)
+    mask = random_mask(seed) if masked else None
+    output, weights = scaled_dot_product_attention(*arrays, mask, scale=scale)
+    grad_output = np.random.default_rng(seed).normal(size=output.shape)
+
+    def loss():
+        return np.sum(grad_output * scaled_dot_product_attention(*arrays, mask, scale=scale)[0])
+
+    grads = scaled_dot_product_attention_backward(grad_output, *arrays, weights, scale=scale)
+    for grad, array in zip(grads, arrays):
+        assert grad.shape == array.shape
+        assert_allclose(grad, central_differences(loss, array), rtol=1e-5, atol=1e-7)
+
+
+# --- the package ---------------------------------------------------------------------------------
+
+
+def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
+    code = "import sys, attn; sys.exit(any(m in sys.modules for m in ('matplotlib', 'ipywidgets', 'anywidget')))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
