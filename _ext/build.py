@@ -51,12 +51,17 @@ def build_pages(out):
         shutil.rmtree(out / folder, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     build = [program, "build", ROOT, "--path-output", out.parent, "-W", "-n", "--keep-going"]
-    return subprocess.run(build).returncode == 0
+    return subprocess.run(build, cwd=ROOT).returncode == 0
+
+
+def sources():
+    """Return the fingerprint of all that the book is made from."""
+    return digest("chapters/*.*", "attn/**/*.*", "_ext/*.*", "*.*")
 
 
 def main(out=BUILD):
-    stamp, sources = out / "made-from", digest("chapters/*.*", "attn/**/*.*", "_ext/*.*", "*.*")
-    if not is_current(stamp, sources):
+    stamp = out / "made-from"
+    if not is_current(stamp, sources()):
         stamp.unlink(missing_ok=True)
         try:
             execute_chapters()
@@ -64,7 +69,7 @@ def main(out=BUILD):
             sys.exit(f"The book was not built, because a cell failed.\n{error}")
         if not build_pages(out):
             sys.exit("The book was not built: see the warnings above.")
-        stamp.write_text(sources)
+        stamp.write_text(sources())
     print(f"\nThe book is ready. Open it in a browser: {(out / 'html' / 'index.html').as_uri()}")
 
 

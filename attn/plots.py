@@ -9,7 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 COLORS = {"query": "#0057b8", "key": "#b0005e", "value": "#806000", "weight": "#00796b"}
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", COLORS["weight"]])
-SIGNED = LinearSegmentedColormap.from_list("signed", [COLORS["key"], "#ffffff", COLORS["query"]])
+SIGNED = LinearSegmentedColormap.from_list("signed", ["#b35806", "#ffffff", "#44546a"])
 
 
 def heatmap(matrix, rows, columns, *, ax, title="", signed=False, digits=2):

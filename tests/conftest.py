@@ -1,0 +1,82 @@
+"""What the tests of the book share: the built book, a browser, and a page of it to visit."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+
+import build
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keep a notebook's cells in one kernel."""
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
+@pytest.fixture(scope="session")
+def book():
+    """The folder of the book as `make book` leaves it: built from nothing, every warning an error."""
+    assert build.is_current(build.BUILD / "made-from", build.sources()), "the book is not up to date: run make book first"
+    return build.BUILD / "html"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not CHROMIUM:
+        reason = "no Chromium on this machine (on Debian: apt install chromium)"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        program = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+        )
+        yield program
+        program.close()
+
+
+@pytest.fixture(scope="session")
+def address(book):
+    """The book's address on a server of this machine."""
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=book))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open an address; the page remembers what it asked for and what stood on its console."""
+    contexts = []
+
+    def open_page(address, *, width=1280, dark=False, offline=False):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", offline=offline
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.requested, page.said = [], []
+        page.on("request", lambda request: page.requested.append(request.url))
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("requestfailed", lambda request: page.said.append(f"failed: {request.url}"))
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        page.evaluate("() => window.MathJax?.startup?.promise")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()

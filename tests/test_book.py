@@ -1,0 +1,125 @@
+"""The built book: complete, at one with itself, silent, and usable by everyone."""
+
+import re
+from urllib.parse import unquote, urlsplit
+
+import build
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from book import colour_symbols
+from bs4 import BeautifulSoup
+
+
+TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [f"{entry['file']}.html" for entry in TOC["chapters"] if re.match(r"chapters/\d\d_", entry["file"])]
+PAGES = [f"{name}.html" for name in [TOC["root"], *(entry["file"] for entry in TOC["chapters"]), "search", "genindex"]]
+
+
+@pytest.fixture(scope="session")
+def soups(book):
+    return {name: BeautifulSoup((book / name).read_text(encoding="utf-8"), "html.parser") for name in ["index.html", *PAGES]}
+
+
+def test_every_page_is_in_the_table_of_contents(book, soups):
+    found = {path.relative_to(book).as_posix() for path in book.glob("**/*.html") if "_static" not in path.parts}
+    assert found == set(soups)
+
+
+def test_every_link_inside_the_book_leads_somewhere(book, soups):
+    broken = []
+    for name, soup in soups.items():
+        for tag in soup.find_all(["a", "img", "script", "link"]):
+            target = tag.get("href") or tag.get("src") or ""
+            parts = urlsplit(target)
+            if parts.scheme or not target or name == "search.html" and not parts.path:
+                continue
+            path = (book / name).parent / unquote(parts.path) if parts.path else book / name
+            page = path.resolve().relative_to(book.resolve()).as_posix() if path.exists() else None
+            if page is None or (parts.fragment and page in soups and not soups[page].find(id=unquote(parts.fragment))):
+                broken.append((name, target))
+    assert not broken
+
+
+def test_no_page_names_a_script_style_or_picture_of_a_third_party(soups):
+    foreign = []
+    for name, soup in soups.items():
+        for tag in soup.find_all(["script", "link", "img", "iframe"]):
+            target = tag.get("src") or (tag.get("href") if "canonical" not in tag.get("rel", []) else "") or ""
+            foreign += [(name, target)] if urlsplit(target).netloc else []
+    assert not foreign
+
+
+def test_only_the_needed_part_of_mathjax_is_in_the_book(book):
+    files = [path for path in (book / "_static" / "mathjax").rglob("*") if path.is_file()]
+    assert (book / "_static/mathjax/tex-chtml.js").exists()
+    assert sum(path.stat().st_size for path in files) < 2_000_000
+    assert {path.suffix for path in files} == {".js", ".woff"}
+
+
+def test_every_chapter_has_a_description_in_plain_words(soups):
+    for name in [*CHAPTERS, f"{TOC['root']}.html"]:
+        description = soups[name].find("meta", property="og:description")["content"]
+        assert 60 < len(description) <= 200
+        assert not re.search(r"[\\${}]|[A-Za-z]_[A-Za-z]", description), description
+
+
+def test_each_cell_and_picture_of_a_chapter_is_described(soups):
+    for name in CHAPTERS:
+        for image in soups[name].select(".cell_output img"):
+            assert len(image.get("alt", "")) > 40 and "build/" not in image["alt"], (name, image)
+
+
+def test_the_title_page_leads_to_chapter_1_and_carries_a_figure_to_move(soups):
+    page = soups[f"{TOC['root']}.html"]
+    assert page.select_one("[data-explorable]")
+    assert page.find("article").find("a", href="01_why_words_need_context.html")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_over_http_a_page_asks_nobody_else_and_says_nothing(visit, address, name):
+    page = visit(f"{address}/{name}")
+    assert not [url for url in page.requested if not url.startswith((address, "data:"))]
+    assert page.said == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, False), (1280, True)], ids=["small and light", "wide and dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, book, name, width, dark):
+    page = visit((book / name).as_uri(), width=width, dark=dark, offline=True)
+    assert not [url for url in page.requested if not url.startswith(("file:", "data:"))]
+    assert page.said == []
+    assert page.locator("mjx-container").count() >= page.locator(".math").count()
+    assert page.locator("mjx-merror").count() == 0
+    assert page.locator("[data-explorable]").count() == page.locator(".attn-explorable").count()
+    if name in CHAPTERS:
+        assert page.locator("mjx-container").count() > 0
+        assert page.locator(".attn-explorable").count() > 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    results = Axe().run(page, options={"preload": False})
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_queries_keys_and_values_are_coloured_in_formulas(visit, book):
+    page = visit((book / "chapters/02_queries_keys_values.html").as_uri())
+    colours = {
+        role: page.locator(f"mjx-container .attn-{role}").first.evaluate("node => getComputedStyle(node).color")
+        for role in ("query", "key", "value")
+    }
+    assert len(set(colours.values())) == 3
+    assert "rgb(0, 0, 0)" not in colours.values()
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"W_{K}", r"\class{attn-key}{W_{K}}"),
+        (r"q_{it}", r"\class{attn-query}{q}_{it}"),
+        (r"d_k + d_v", r"d_k + d_v"),
+        (r"\operatorname{Var}(q \cdot k)", r"\operatorname{Var}(\class{attn-query}{q} \cdot \class{attn-key}{k})"),
+        (r"K^{\mathsf T} Q", r"\class{attn-key}{K}^{\mathsf T} \class{attn-query}{Q}"),
+        (r"\underbrace{p_j}_{\text{key}}", r"\underbrace{p_j}_{\text{key}}"),
+    ],
+)
+def test_only_queries_keys_and_values_are_coloured(latex, expected):
+    assert colour_symbols(latex) == expected

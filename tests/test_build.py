@@ -1,0 +1,101 @@
+"""`make book` and the package's layout: failures are failures on every run, and what is stale is made anew."""
+
+import ast
+import shutil
+import subprocess
+import sys
+
+import build
+import nbformat
+import pytest
+
+MODULES = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "explorables"]
+
+
+@pytest.fixture
+def small_book(tmp_path):
+    """A book of one title page and one chapter, with this project's settings."""
+    for name in ("_config.yml", "references.bib", "requirements.txt"):
+        shutil.copy(build.ROOT / name, tmp_path)
+    for name in ("_ext", "attn"):
+        shutil.copytree(build.ROOT / name, tmp_path / name)
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n")
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters/index.md").write_text("# Title\n\nA page.\n")
+    write_chapter(tmp_path, "print(1 + 1)")
+    return tmp_path
+
+
+def write_chapter(folder, code, text="# One\n\nA chapter."):
+    cells = [nbformat.v4.new_markdown_cell(text, id="text"), nbformat.v4.new_code_cell(code, id="code")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    nbformat.write(notebook, folder / "chapters/01_one.ipynb")
+
+
+def run_build(folder):
+    return subprocess.run([sys.executable, "_ext/build.py"], cwd=folder, capture_output=True, text=True)
+
+
+def test_a_failing_cell_fails_the_first_and_every_later_build(small_book):
+    write_chapter(small_book, "1 / 0")
+    for _ in range(2):
+        run = run_build(small_book)
+        assert run.returncode == 1
+        assert "ZeroDivisionError" in run.stderr
+
+
+def test_a_warning_fails_the_first_and_every_later_build(small_book):
+    write_chapter(small_book, "print(1 + 1)", text="# One\n\n[nowhere](nowhere.md)")
+    for _ in range(2):
+        run = run_build(small_book)
+        assert run.returncode == 1
+        assert "nowhere.md" in run.stderr and "see the warnings above" in run.stderr
+
+
+def test_a_warning_in_a_cell_fails_the_build(small_book):
+    write_chapter(small_book, "import warnings; warnings.warn('careful')")
+    assert run_build(small_book).returncode == 1
+
+
+def test_only_what_changed_is_made_anew(small_book):
+    first = run_build(small_book)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "executed 01_one.ipynb" in first.stdout and "Executing notebook" not in first.stdout + first.stderr
+    page = small_book / "_build/html/chapters/01_one.html"
+    made = page.stat().st_mtime_ns
+
+    second = run_build(small_book)
+    assert second.returncode == 0 and "The book is ready" in second.stdout
+    assert page.stat().st_mtime_ns == made
+
+    with open(small_book / "attn/attention.py", "a") as module:
+        module.write("# changed\n")
+    third = run_build(small_book)
+    assert third.returncode == 0 and "executed 01_one.ipynb" in third.stdout
+    assert page.stat().st_mtime_ns > made
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("python", ["no-such-python", "old-python"])
+def test_a_missing_or_old_python_gets_one_clear_sentence(tmp_path, python):
+    shutil.copy(build.ROOT / "Makefile", tmp_path)
+    shutil.copy(build.ROOT / "requirements.txt", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    old = tmp_path / "old-python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    run = subprocess.run(["make", f"PYTHON={python if python.startswith('no') else old}", "book"], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode != 0
+    sentences = [line for line in run.stderr.splitlines() if not line.startswith("make")]
+    assert len(sentences) == 1 and sentences[0].startswith("This book needs Python 3.11 or newer")
+
+
+def test_a_module_imports_only_from_those_above_it():
+    for path in build.ROOT.glob("attn/**/*.py"):
+        name = path.relative_to(build.ROOT / "attn").parts[0].removesuffix(".py")
+        if name not in MODULES:
+            continue
+        imported = [node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        used = {module.split(".")[1] for module in imported if module and module.startswith("attn.")}
+        assert used <= set(MODULES[: MODULES.index(name)]), (name, used)

@@ -1,0 +1,323 @@
+"""The figures that move: the real JavaScript against the package, mouse and keyboard in the built page, bad input."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import traitlets
+from numpy.testing import assert_allclose
+
+from attn import causal_mask, scaled_dot_product_attention, softmax
+from attn.explorables import FOLDER, AttentionExplorer, QueryPlane, SoftmaxExplorer, book_script, read_source
+from attn.plots import COLORS
+
+SENTENCE = ["The", "black", "cat", "ate", "fish"]
+
+
+def explorer(**changes):
+    rng = np.random.default_rng(0)
+    state = {"tokens": SENTENCE, "Q": rng.normal(size=(5, 3)), "K": rng.normal(size=(5, 3)), "V": rng.normal(size=(5, 2))}
+    return AttentionExplorer(**{**state, "query": 2, **changes})
+
+
+def html(figure):
+    return figure._repr_mimebundle_()[0]["text/html"]
+
+
+@pytest.fixture
+def blank(visit, tmp_path):
+    """Open a page of nothing but explorables, in the given HTML, as a page of the book would hold them."""
+
+    def open_page(*bodies):
+        style = f"<style>{read_source('explorables.css')}</style>"
+        script = f"<script>{book_script()}</script>"
+        (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{style}{''.join(bodies)}{script}", encoding="utf-8")
+        return visit((tmp_path / "page.html").as_uri(), offline=True)
+
+    return open_page
+
+
+# --- arithmetic ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_attention_explorer_computes_what_the_package_computes(blank, causal):
+    page, rng = blank(), np.random.default_rng(0)
+    for n, d_k, d_v, size in [(2, 3, 5, 1), (5, 2, 3, 1), (7, 5, 2, 30)]:
+        Q, K, V = size * rng.normal(size=(n, d_k)), size * rng.normal(size=(n, d_k)), rng.normal(size=(n, d_v))
+        state = {"Q": Q.tolist(), "K": K.tolist(), "V": V.tolist(), "causal": causal}
+        shown = page.evaluate("state => attnExplorables.attention_explorer.attend(state)", state)
+        output, weights = scaled_dot_product_attention(Q, K, V, causal_mask(n) if causal else None)
+        assert_allclose(shown["weights"], weights, atol=1e-12)
+        assert_allclose(shown["output"], output, atol=1e-12)
+        assert_allclose(shown["scores"], Q @ K.T, atol=1e-9)
+
+
+def test_the_softmax_explorer_computes_what_the_package_computes(blank):
+    page, rng = blank(), np.random.default_rng(1)
+    for temperature, offset in [(1, 0), (0.1, 50), (5, -50), (0.1, 1000)]:
+        scores = 5 * rng.normal(size=7)
+        state = {"scores": scores.tolist(), "temperature": temperature, "offset": offset}
+        shown = page.evaluate("state => attnExplorables.softmax_explorer.weigh(state)", state)
+        assert_allclose(shown, softmax((scores + offset) / temperature), atol=1e-12)
+
+
+def test_the_query_plane_computes_what_the_package_computes(blank):
+    page, rng = blank(), np.random.default_rng(2)
+    for n in (2, 3, 7):
+        q, K, V = rng.normal(size=2), rng.normal(size=(n, 2)), rng.normal(size=(n, 5))
+        shown = page.evaluate("state => attnExplorables.query_plane.attendOne(state)", {"q": q.tolist(), "K": K.tolist(), "V": V.tolist()})
+        output, weights = scaled_dot_product_attention([q], K, V)
+        assert_allclose(shown["weights"], weights[0], atol=1e-12)
+        assert_allclose(shown["output"], output[0], atol=1e-12)
+
+
+# --- the attention explorer in a page without a kernel -------------------------------------------
+
+
+def column(page, name):
+    """The numbers of one column of the table of steps."""
+    names = page.locator(".attn-steps thead th").all_inner_texts()
+    cells = page.locator(f".attn-steps tbody td:nth-child({names.index(name) + 1})").all_inner_texts()
+    return [float(cell.replace("−", "-").replace("-∞", "-inf")) for cell in cells]
+
+
+def test_every_step_is_shown_for_the_chosen_word(blank):
+    figure = explorer()
+    page = blank(html(figure))
+    scores = np.array(figure.Q[2]) @ np.array(figure.K).T
+    assert_allclose(column(page, "score"), scores, atol=0.006)
+    assert_allclose(column(page, "÷ √3"), scores / np.sqrt(3), atol=0.006)
+    assert_allclose(column(page, "weight"), figure.weights[2], atol=0.006)
+    output = [float(text.replace("−", "-")) for text in page.locator(".attn-output td").all_inner_texts()]
+    assert_allclose(output, figure.output[2], atol=0.006)
+
+
+def test_the_keyboard_moves_a_query_and_the_steps_follow(blank):
+    figure = explorer()
+    page = blank(html(figure))
+    slider = page.get_by_role("slider", name="q₂")
+    slider.focus()
+    page.keyboard.press("End")
+    Q = np.array(figure.Q)
+    Q[2, 1] = 6
+    _, weights = scaled_dot_product_attention(Q, figure.K, figure.V)
+    assert_allclose(column(page, "weight"), weights[2], atol=0.006)
+    before = slider.input_value()
+    page.keyboard.press("ArrowLeft")
+    assert float(slider.input_value()) < float(before)
+
+
+def test_the_mouse_chooses_a_word_and_the_mask(blank):
+    figure = explorer()
+    page = blank(html(figure))
+    page.get_by_label("ate", exact=True).click()
+    page.get_by_label("itself and earlier words").click()
+    figure.query, figure.causal = 3, True
+    assert column(page, "÷ √3")[4] == -np.inf
+    assert_allclose(column(page, "weight"), figure.weights[3], atol=0.006)
+    assert page.locator(".attn-chosen th").inner_text() == "ate"
+    assert page.locator(".attn-pattern tbody").get_by_text("–", exact=True).count() == 10
+
+
+def test_a_cell_tells_its_sum_on_hover_and_on_focus(blank):
+    figure = explorer(Q=np.eye(5, 3), K=2 * np.eye(5, 3), V=np.ones((5, 1)), query=0)
+    page = blank(html(figure))
+    detail = page.locator(".attn-detail")
+    page.locator(".attn-steps tbody tr").first.locator("button").first.hover()
+    assert detail.inner_text() == "score(The, The) = 1.00 × 2.00 + 0.00 × 0.00 + 0.00 × 0.00 = 2.00"
+    page.locator(".attn-pattern button").first.focus()
+    assert detail.inner_text().startswith("weight(The → The) = e^1.15 ÷ (e^1.15 + e^0.00 + e^0.00 + e^0.00 + e^0.00) = 0.44")
+    page.keyboard.press("ArrowDown")
+    assert detail.inner_text().startswith("weight(black → The)")
+    page.keyboard.press("End")
+    assert detail.inner_text().startswith("weight(black → fish)")
+    page.locator(".attn-output button").first.hover()
+    assert detail.inner_text().endswith("= 1.00")
+
+
+def test_the_readers_words_are_text_whatever_they_hold(blank):
+    nasty = "<img/src=x/onerror=document.title='broken'> </script><b>bold</b> cat"
+    figure = explorer()
+    page = blank(html(figure))
+    page.get_by_label("Your own words").fill(nasty)
+    page.get_by_role("button", name="Use them").click()
+    assert page.locator(".attn-steps tbody th").all_inner_texts() == nasty.split()
+    assert page.locator(".attn-explorable img, .attn-explorable b").count() == 0
+    assert page.title() != "broken"
+    assert_allclose(sum(column(page, "weight")), 1, atol=0.02)
+
+
+def test_tokens_given_in_python_cannot_break_out_of_the_page(blank):
+    tokens = ["</script><script>document.title='broken'</script>", "<b>black</b>", "&amp;", "'", '"']
+    page = blank(html(explorer(tokens=tokens)))
+    assert page.title() != "broken"
+    assert page.locator(".attn-steps tbody th").all_inner_texts() == tokens
+
+
+def test_too_many_words_are_refused_with_their_number_and_nothing_changes(blank):
+    page = blank(html(explorer()))
+    page.get_by_label("Your own words").fill("one two three four five six seven eight nine")
+    page.get_by_role("button", name="Use them").click()
+    assert page.get_by_text("9 words given; this figure takes 2 to 8.").is_visible()
+    assert page.locator(".attn-steps tbody th").all_inner_texts() == SENTENCE
+
+
+def test_start_again_brings_everything_back(blank):
+    figure = explorer()
+    page = blank(html(figure))
+    page.get_by_label("Your own words").fill("fish ate")
+    page.get_by_role("button", name="Use them").click()
+    assert page.locator(".attn-steps tbody th").all_inner_texts() == ["fish", "ate"]
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator(".attn-steps tbody th").all_inner_texts() == SENTENCE
+    assert_allclose(column(page, "weight"), figure.weights[2], atol=0.006)
+
+
+def test_two_of_a_kind_live_on_one_page(blank):
+    page = blank(html(explorer()), html(explorer(query=4)))
+    first, second = page.locator(".attn-explorable").all()
+    first.get_by_label("The", exact=True).click()
+    assert first.locator(".attn-chosen th").inner_text() == "The"
+    assert second.locator(".attn-chosen th").inner_text() == "fish"
+
+
+def test_keys_stay_inside_the_figure(blank):
+    page = blank("<p id=counter>0</p>", html(explorer()))
+    page.evaluate("document.body.addEventListener('keydown', () => { document.querySelector('#counter').textContent = 'heard' })")
+    page.get_by_role("slider", name="q₁").press("ArrowRight")
+    assert page.locator("#counter").inner_text() == "0"
+
+
+# --- the other two -------------------------------------------------------------------------------
+
+
+def test_a_raised_score_takes_from_all_others(blank):
+    page = blank(html(SoftmaxExplorer(["fox", "dog", "the"], [0, 0, 0])))
+    weights = page.locator(".attn-scored > output.attn-value")
+    assert weights.all_inner_texts() == ["0.333", "0.333", "0.333"]
+    page.get_by_role("slider", name="fox").press("End")
+    assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in softmax([5, 0, 0])]
+    assert page.get_by_role("slider", name="temperature").count() == 0
+
+
+def test_an_offset_changes_no_weight(blank):
+    page = blank(html(SoftmaxExplorer(["fox", "dog"], [1, 0], knobs=True)))
+    weights = page.locator(".attn-scored > output.attn-value")
+    before = weights.all_inner_texts()
+    page.get_by_role("slider", name="added to every score").press("End")
+    assert weights.all_inner_texts() == before
+    page.get_by_role("slider", name="temperature").press("Home")
+    assert weights.all_inner_texts() == ["1.000", "0.000"]
+
+
+def test_the_query_is_dragged_and_slid(blank):
+    figure = QueryPlane(["cat", "sat", "mat"], "it", [0, 1], [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]])
+    page = blank(html(figure))
+    weights = page.locator(".attn-weighted output")
+    assert weights.all_inner_texts() == ["0.248", "0.248", "0.503"]
+    box = page.locator(".attn-plane").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 5 / 6, box["y"] + box["height"] / 2)
+    page.mouse.up()
+    figure.q = [2, 0]
+    assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights]
+    page.get_by_role("slider", name="q₁").press("Home")
+    figure.q = [-3, 0]
+    assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights]
+
+
+# --- the Python side -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: explorer(tokens=["only", "two"]), r"'tokens': \(2,\), 'Q': \(5, 3\)"),
+        (lambda: explorer(K=np.ones((5, 2))), r"'Q': \(5, 3\), 'K': \(5, 2\)"),
+        (lambda: explorer(query=5), r"from 0 to 4, but is 5"),
+        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs 2 axes of finite numbers, but has NaN"),
+        (lambda: explorer(V=np.ones(5)), r"V needs 2 axes of finite numbers, but has shape \(5,\)"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2, 3]), r"'tokens': 2, 'scores': 3"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
+        (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_sizes(make, message):
+    with pytest.raises(traitlets.TraitError, match=message):
+        make()
+
+
+def test_a_refused_change_leaves_the_figure_as_it_was():
+    figure = explorer()
+    before = figure.state()
+    with pytest.raises(traitlets.TraitError):
+        figure.Q = np.ones((4, 3))
+    assert figure.state() == before
+
+
+def test_traits_change_together_inside_a_hold():
+    figure = explorer()
+    with figure.hold_trait_notifications():
+        figure.tokens, figure.Q, figure.K, figure.V, figure.query = ["a", "b"], np.eye(2), np.eye(2), np.eye(2), 0
+    assert figure.weights.shape == (2, 2)
+
+
+def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():
+    figure = explorer()
+    data, _ = figure._repr_mimebundle_()
+    state = json.loads(re.search(r"<script[^>]*>(.*?)</script>", data["text/html"])[1])
+    assert state == figure.state()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"].startswith("Attention explorer: 'cat' attends to The ")
+
+
+def test_figures_formulas_and_explorables_use_the_same_colours():
+    style = read_source("explorables.css")
+    for role in ("query", "key", "value"):
+        assert re.search(rf"--attn-{role}: (#\w+);", style)[1] == COLORS[role]
+    red, green, blue = (int(COLORS["weight"][i : i + 2], 16) for i in (1, 3, 5))
+    assert f"--attn-weight: {red} {green} {blue};" in style
+
+
+def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
+    """Contrast by WCAG 2; colour vision deficiencies by the matrices of Machado et al. 2009, distances in CIELAB."""
+    deficiencies = [
+        np.eye(3),
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    ]
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+    def linear(colour):
+        channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+    def lab(rgb):
+        xyz = to_xyz @ np.clip(rgb, 0, 1) / [0.95047, 1, 1.08883]
+        x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+    def contrast(one, two):
+        low, high = sorted(to_xyz[1] @ linear(colour) for colour in (one, two))
+        return (high + 0.05) / (low + 0.05)
+
+    blocks = re.findall(r"\{(\s+--attn-query.*?)\}", read_source("explorables.css"), re.DOTALL)
+    assert len(blocks) == 2
+    for block, paper in zip(blocks, ["#ffffff", "#14181e"]):
+        colours = re.findall(r"--attn-(?:query|key|value): (#\w+);", block)
+        assert min(contrast(colour, paper) for colour in colours) >= 4.5
+        for matrix in deficiencies:
+            seen = [lab(matrix @ linear(colour)) for colour in colours]
+            assert min(np.linalg.norm(seen[i] - seen[j]) for i, j in [(0, 1), (0, 2), (1, 2)]) > 20
+
+
+def test_no_explorable_reaches_outside_itself():
+    for path in sorted(FOLDER.glob("*.js")):
+        source = read_source(path.name)
+        assert "innerHTML" not in source and "getElementById" not in source and "http://" not in source.replace("http://www.w3.org/2000/svg", "")
+        if path.name != "mount.js":
+            assert "document.querySelector" not in source

@@ -1,0 +1,149 @@
+"""The chapters: in normal form, executed, laid out alike, and at one with what they print."""
+
+import copy
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from notebooks import normalise
+
+FOLDER = Path(__file__).resolve().parent.parent / "chapters"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+CHAPTERS = [path for path in NOTEBOOKS if not path.name.startswith("_")]
+NUMERAL = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+WITHOUT_CHECK = re.compile(
+    r"```.*?```"  # code blocks: a test of their own runs them
+    r"|\]\([^)]*\)"  # where links lead
+    r"|^#+ .*?$|^:label:.*?$"  # headings and labels
+    r"|\{cite:\w\}`[^`]*`|<[^>]*>",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def each(paths):
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.stem)
+
+
+def numerals(text):
+    """Return the numbers that stand in a text, with thousands separators taken out."""
+    return {float(numeral.replace(",", "").replace("_", "")) for numeral in NUMERAL.findall(text.replace("_", ","))}
+
+
+def is_excepted(number):
+    """Small counts and years need no cell that prints them."""
+    return number == int(number) and (number <= 12 or 1900 <= number < 2100)
+
+
+def printed(cell):
+    """Return the text that a cell shows when it is run."""
+    return "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", []))
+
+
+def unprinted_numbers(notebook):
+    """Return the numbers in a chapter's prose that neither its code nor its outputs hold."""
+    cells = notebook.cells
+    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells if cell.cell_type == "code"))
+    told = numerals("\n".join(WITHOUT_CHECK.sub(" ", cell.source) for cell in cells if cell.cell_type == "markdown"))
+    return {number for number in told - shown if not is_excepted(number)}
+
+
+def sections(notebook):
+    """Return the cells of each section by heading."""
+    found = {}
+    for cell in notebook.cells:
+        heading = re.match(r"## (.+)", cell.source) if cell.cell_type == "markdown" else None
+        if heading:
+            found[heading[1]] = []
+        if found:
+            found[list(found)[-1]].append(cell)
+    return found
+
+
+def shows_figure(cell):
+    return "plt.show()" in cell.source or "data-explorable" in str(cell.get("outputs", ""))
+
+
+@each(NOTEBOOKS)
+def test_a_notebook_is_in_normal_form(path):
+    notebook = read(path)
+    assert normalise(copy.deepcopy(notebook)) == notebook, "run make record"
+
+
+@each(NOTEBOOKS)
+def test_every_code_cell_has_been_executed_in_order(path):
+    counts = [cell.execution_count for cell in read(path).cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1)), "run make record"
+
+
+@each(CHAPTERS)
+def test_a_number_in_prose_is_printed_by_a_cell(path):
+    assert unprinted_numbers(read(path)) == set()
+
+
+def test_a_number_that_no_cell_prints_is_found():
+    code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
+    told = "As [12.5](a-99.5.md) says, in 2017, 333.33 is 1,000 over 3; $x^{0.75}$ is `0.5` and 13.\n\n```python\n77.7\n```"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(told), code])
+    assert unprinted_numbers(notebook) == {12.5, 0.75, 0.5, 13}
+
+
+@each(CHAPTERS)
+def test_a_chapter_follows_the_skeleton(path):
+    notebook = read(path)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert re.match(rf"# {int(path.name[:2])}\. ", notebook.cells[0].source)
+    assert "**You need:**" in text and "**Before you read on:**" in text and "**Next:**" in text
+    assert list(sections(notebook))[-3:] == ["Exercises", "Summary", "References"]
+    assert text.count(":::{exercise}") >= 3
+    assert any("data-explorable" in str(cell.get("outputs", "")) for cell in notebook.cells)
+
+
+@each(CHAPTERS)
+def test_every_section_has_something_to_look_at(path):
+    ideas = list(sections(read(path)).items())[:-3]
+    assert ideas and [heading for heading, cells in ideas if not any(map(shows_figure, cells))] == []
+
+
+@each(NOTEBOOKS)
+def test_every_figure_has_an_alt_text_a_caption_and_its_code_folded(path):
+    cells = read(path).cells
+    for cell, following in zip(cells, cells[1:]):
+        if not shows_figure(cell):
+            continue
+        assert re.match(r"\*[^*].*\*(\n|$)", following.source), f"no caption in italics after {cell.source[-80:]!r}"
+        assert "hide-input" in cell.metadata.tags
+        if "plt.show()" in cell.source:
+            assert len(cell.metadata.mystnb.image.alt) > 40
+
+
+@each(NOTEBOOKS)
+def test_code_that_is_the_lesson_fits_the_page(path):
+    for cell in read(path).cells:
+        if cell.cell_type == "code" and "hide-input" not in cell.metadata.get("tags", []):
+            lines = cell.source.splitlines()
+            assert max(map(len, lines)) <= 84, cell.source
+            assert len([line for line in lines if line.strip()]) <= 10, cell.source
+            if not shows_figure(cell):
+                assert max(map(len, printed(cell).splitlines()), default=0) <= 88, printed(cell)
+
+
+@each(NOTEBOOKS)
+def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
+    """Run the chapter once more, with the code of each solution in place of the reader's dots."""
+    notebook = read(path)
+    cells = notebook.cells
+    answers = [i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)]
+    assert len(answers) == sum(cell.source.count(":::{exercise}") for cell in cells)
+    for i in answers:
+        assert printed(cells[i + 1]).startswith("Not answered yet")
+        solution = cells[i + 2].source
+        assert solution.startswith("<details>\n<summary>Solution</summary>")
+        cells[i].source = re.search(r"```python\n(.*?)\n```", solution, re.DOTALL)[1]
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": FOLDER}}).execute()
+    assert [printed(cells[i + 1]) for i in answers] == ["Right.\n"] * len(answers)
