@@ -12,7 +12,7 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", COLORS["weigh
 SIGNED = LinearSegmentedColormap.from_list("signed", ["#b35806", "#ffffff", "#44546a"])
 
 
-def heatmap(matrix, rows, columns, *, ax, title="", signed=False, digits=2):
+def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, digits=2):
     """Draw a matrix as coloured cells with its numbers written in.
 
     Parameters
@@ -24,6 +24,8 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, digits=2):
     ax : matplotlib Axes
     title : str
     signed : bool
+    reach : float
+        The number that gets the full colour: 1 for weights, else the largest there is.
     digits : int
         Decimals of the numbers written into the cells.
 
@@ -38,7 +40,7 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, digits=2):
     """
     matrix = np.asarray(matrix, dtype=float)
     _check_labels(matrix, rows, columns)
-    reach = max(np.abs(matrix).max(), 1e-12) if signed else 1
+    reach = reach or (max(np.abs(matrix).max(), 1e-12) if signed else 1)
     ax.imshow(matrix, cmap=SIGNED if signed else WEIGHTS, vmin=-reach if signed else 0, vmax=reach)
     for (i, j), number in np.ndenumerate(matrix):
         strength = abs(number) / reach
@@ -47,7 +49,7 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, digits=2):
 
 
 def dot_grid(matrix, rows, columns, *, ax, title=""):
-    """Draw a matrix as dots whose area grows with the number; negative ones are hollow.
+    """Draw a matrix as dots whose area grows with the number's size; negative ones are hollow.
 
     Parameters
     ----------
@@ -68,7 +70,8 @@ def dot_grid(matrix, rows, columns, *, ax, title=""):
     matrix = np.asarray(matrix, dtype=float)
     _check_labels(matrix, rows, columns)
     y, x = np.indices(matrix.shape)
-    sizes = 180 * np.abs(matrix) / max(np.abs(matrix).max(), 1e-12)
+    shares = np.abs(matrix) / max(np.abs(matrix).max(), 1e-12)
+    sizes = np.where(shares > 1e-6, 180 * shares, 0)  # a dot far below a pixel may be drawn as one
     faces = np.where(matrix.ravel() < 0, "none", COLORS["weight"])
     ax.scatter(x.ravel(), y.ravel(), s=sizes.ravel(), c=faces, edgecolors=COLORS["weight"], linewidths=0.8)
     ax.set(xlim=(-0.5, matrix.shape[1] - 0.5), ylim=(matrix.shape[0] - 0.5, -0.5), aspect="equal")
@@ -105,7 +108,9 @@ def _check_labels(matrix, rows, columns):
 
 
 def _label(ax, rows, columns, title):
-    ax.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor")
+    slanted = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
+    is_symbol = all(label.startswith("$") for label in columns)
+    ax.set_xticks(range(len(columns)), columns, **({} if is_symbol else slanted))
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     ax.spines[:].set_visible(False)

@@ -68,7 +68,7 @@ function render({ model, el }) {
     const sliders = Q[0].map((_, d) => slider({
       label: indexed("q", d), min: -6, max: 6, className: "attn-query", onInput: (number) => setQueryEntry(d, number),
     }));
-    const words = wordField({ most: MOST_WORDS, onWords: useWords });
+    const words = wordField({ most: MOST_WORDS, note: "; new words get made-up vectors", onWords: useWords });
     words.set(tokens);
     const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
     reset.addEventListener("click", () => change(model, start));
@@ -106,7 +106,7 @@ function render({ model, el }) {
     root.replaceChildren(
       element("div", { className: "attn-controls" }, query.row, mask.row,
         element("fieldset", { className: "attn-choice attn-sliders" }, legend, ...sliders.map((one) => one.row))),
-      element("div", { className: "attn-panes" }, element("div", {}, steps, output), pattern),
+      element("div", { className: "attn-panes" }, element("div", { className: "attn-scroll" }, steps, output), element("div", { className: "attn-scroll" }, pattern)),
       line,
       element("div", { className: "attn-controls" }, words.row, reset),
     );

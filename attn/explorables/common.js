@@ -129,11 +129,11 @@ function readWords(text, most) {
 }
 
 // A field for the reader's own words; onWords gets between 2 and `most` of them.
-function wordField({ most, onWords }) {
+function wordField({ most, note = "", onWords }) {
   const input = element("input", { type: "text", autocomplete: "off", spellcheck: false });
   const problem = element("span", { className: "attn-problem", role: "status" });
   const row = element("form", { className: "attn-words" },
-    element("label", {}, element("span", {}, `Your own words (2 to ${most})`), input),
+    element("label", {}, element("span", {}, `Your own words (2 to ${most}${note})`), input),
     element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
   row.addEventListener("submit", (event) => {
     event.preventDefault();

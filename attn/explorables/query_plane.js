@@ -43,6 +43,9 @@ function render({ model, el }) {
     const kind = i === 0 ? "attn-axis" : "attn-grid";
     plane.append(drawing("line", { x1: at, y1: 0, x2: at, y2: SIZE, class: kind }),
       drawing("line", { x1: 0, y1: SIZE - at, x2: SIZE, y2: SIZE - at, class: kind }));
+    if (i === 0) continue;
+    plane.append(drawing("text", { x: at, y: SIZE / 2 + 14, class: "attn-tick", "text-anchor": "middle" }, format(i, 0)),
+      drawing("text", { x: SIZE / 2 - 5, y: SIZE - at + 4, class: "attn-tick", "text-anchor": "end" }, format(i, 0)));
   }
   const points = K.map((k, j) => {
     const [x, y] = toPixels(k);

@@ -14,9 +14,10 @@ function render({ model, el }) {
   let state, parts;
 
   const setScore = (i, number) => change(model, { scores: state.scores.map((score, j) => (i === j ? number : score)) });
-  const useWords = (tokens) => change(model, {
-    tokens, scores: tokens.map((_, i) => state.scores[i] ?? 0),
-  });
+  const useWords = (tokens) => { // a word that stays keeps its score; a new one starts at 0
+    const known = new Map(state.tokens.map((token, i) => [token, state.scores[i]]));
+    change(model, { tokens, scores: tokens.map((token) => known.get(token) ?? 0) });
+  };
 
   const build = () => {
     const { tokens, knobs } = state;
@@ -59,8 +60,10 @@ function render({ model, el }) {
     });
     parts.temperature.set(state.temperature);
     parts.offset.set(state.offset);
-    const entropy = weights.reduce((sum, weight) => sum - (weight > 0 ? weight * Math.log(weight) : 0), 0);
-    tell(`The weights sum to 1.000. Spread (entropy): ${format(entropy)} nats; equal weights have ${format(Math.log(weights.length))}.`);
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    const entropy = weights.reduce((total, weight) => total - (weight > 0 ? weight * Math.log(weight) : 0), 0);
+    const spread = ` Entropy: ${format(entropy)} nats; equal weights have ${format(Math.log(weights.length))}.`;
+    tell(`The weights sum to ${format(sum, 3)}.${state.knobs ? spread : ""}`);
   };
 
   return follow(model, names, update);
