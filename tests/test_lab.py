@@ -51,6 +51,7 @@ def lab(browser, tmp_path):
 
 def run_cell(page, number):
     """Run one cell and wait until it is done."""
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=60_000)
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
     cell.locator(".jp-InputArea-editor").click()
     page.keyboard.press("Shift+Enter")
