@@ -181,6 +181,9 @@ def test_two_of_a_kind_live_on_one_page(blank):
     first.get_by_label("The", exact=True).click()
     assert first.locator(".attn-chosen th").inner_text() == "The"
     assert second.locator(".attn-chosen th").inner_text() == "fish"
+    for figure, word in [(first, "The"), (second, "fish")]:
+        assert figure.get_by_label(word, exact=True).is_checked()
+        assert figure.get_by_label("all words").is_checked()
 
 
 def test_keys_stay_inside_the_figure(blank):
@@ -227,6 +230,14 @@ def test_the_query_is_dragged_and_slid(blank):
     page.get_by_role("slider", name="q₁").press("Home")
     figure.q = [-3, 0]
     assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights]
+
+
+def test_words_of_the_plane_are_text(blank):
+    tokens = ["</script><b>cat</b>", "<img/src=x>", "'\""]
+    page = blank(html(QueryPlane(tokens, "<i>it</i>", [0, 1], [[2, 1], [1, 1], [1, 2]], np.eye(3))))
+    assert page.locator(".attn-key-label").all_text_contents() == tokens
+    assert page.locator(".attn-weighted .attn-key").all_inner_texts() == tokens
+    assert page.locator(".attn-explorable img, .attn-explorable b, .attn-explorable i").count() == 0
 
 
 # --- the Python side -----------------------------------------------------------------------------

@@ -26,17 +26,11 @@ function arrow(className) {
   return { group, set };
 }
 
-function render({ model, el }) {
-  const root = figureRoot(el, "Query plane");
-  const names = ["tokens", "asker", "q", "K", "V"];
-  const start = readState(model, names);
-  const { tokens, asker, K } = start;
-  const { line, tell } = reporter();
-  const clamp = (number) => Math.max(-REACH, Math.min(REACH, Math.round(number * 20) / 20));
-
+// The grid with its numbers, and a point and a label for each key.
+function drawPlane(state) {
   const plane = drawing("svg", {
     viewBox: `0 0 ${SIZE} ${SIZE}`, class: "attn-plane", role: "img",
-    "aria-label": `The query of ${asker} as an arrow among the keys of ${tokens.join(", ")}; the sliders move it.`,
+    "aria-label": `The query of ${state.asker} as an arrow among the keys of ${state.tokens.join(", ")}; the sliders move it.`,
   });
   for (let i = -REACH + 1; i < REACH; i++) {
     const [at] = toPixels([i, 0]);
@@ -47,57 +41,80 @@ function render({ model, el }) {
     plane.append(drawing("text", { x: at, y: SIZE / 2 + 14, class: "attn-tick", "text-anchor": "middle" }, format(i, 0)),
       drawing("text", { x: SIZE / 2 - 5, y: SIZE - at + 4, class: "attn-tick", "text-anchor": "end" }, format(i, 0)));
   }
-  const points = K.map((k, j) => {
+  const points = state.K.map((k, j) => {
     const [x, y] = toPixels(k);
-    const dotOf = drawing("circle", { cx: x, cy: y, class: "attn-key-point" });
-    const label = drawing("text", { x: x + 12, y: y - 10, class: "attn-key-label" });
-    label.textContent = tokens[j];
-    plane.append(dotOf, label);
-    return dotOf;
+    const point = drawing("circle", { cx: x, cy: y, class: "attn-key-point" });
+    plane.append(point, drawing("text", { x: x + 12, y: y - 10, class: "attn-key-label" }, state.tokens[j]));
+    return point;
   });
   const query = arrow("attn-query-arrow");
   plane.append(query.group);
+  return { plane, points, query };
+}
 
+// Report where in the plane the pointer is held, in steps of 0.05.
+function followPointer(plane, onMove) {
   let dragging = false;
-  const drag = (event) => {
+  const clamp = (number) => Math.max(-REACH, Math.min(REACH, Math.round(number * 20) / 20));
+  const tell = (event) => {
     const box = plane.getBoundingClientRect();
-    change(model, { q: [
+    onMove([
       clamp(((event.clientX - box.left) / box.width - 0.5) * 2 * REACH),
       clamp((0.5 - (event.clientY - box.top) / box.height) * 2 * REACH),
-    ] });
+    ]);
   };
   plane.addEventListener("pointerdown", (event) => {
     dragging = true;
     plane.setPointerCapture(event.pointerId);
-    drag(event);
+    tell(event);
   });
-  plane.addEventListener("pointermove", (event) => dragging && drag(event));
+  plane.addEventListener("pointermove", (event) => dragging && tell(event));
   ["pointerup", "pointercancel"].forEach((name) => plane.addEventListener(name, () => (dragging = false)));
+}
 
-  const sliders = start.q.map((_, d) => slider({
-    label: indexed("q", d), min: -REACH, max: REACH, step: 0.05, className: "attn-query",
-    onInput: (number) => change(model, { q: model.get("q").map((entry, i) => (i === d ? number : entry)) }),
-  }));
-  const bars = tokens.map((token) => {
-    const bar = element("span", { className: "attn-bar" });
-    const value = element("output", { className: "attn-value" });
-    return { bar, value, row: element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, token), bar, value) };
-  });
-  const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
-  reset.addEventListener("click", () => change(model, start));
-  root.append(element("div", { className: "attn-panes attn-plane-panes" }, plane,
-    element("div", { className: "attn-beside" },
-      element("p", { className: "attn-caption" }, `Drag the arrow, the query of “${asker}”, or use the sliders.`),
-      ...sliders.map((one) => one.row), element("p", { className: "attn-caption" }, `How much “${asker}” takes from each word:`),
-      ...bars.map((one) => one.row), line, reset)));
+function render({ model, el }) {
+  const root = figureRoot(el, "Query plane");
+  const names = ["tokens", "asker", "q", "K", "V"];
+  const start = readState(model, names);
+  const { line, tell } = reporter();
+  let state, drawn, parts;
+
+  // Everything but the arrow and the numbers; made anew when words or keys change.
+  const build = () => {
+    const { tokens, asker } = state;
+    const { plane, points, query } = drawPlane(state);
+    followPointer(plane, (q) => change(model, { q }));
+    const sliders = state.q.map((_, d) => slider({
+      label: indexed("q", d), min: -REACH, max: REACH, step: 0.05, className: "attn-query",
+      onInput: (number) => change(model, { q: state.q.map((entry, i) => (i === d ? number : entry)) }),
+    }));
+    const bars = tokens.map((token) => {
+      const bar = element("span", { className: "attn-bar" });
+      const value = element("output", { className: "attn-value" });
+      const row = element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, token), bar, value);
+      return { bar, value, row };
+    });
+    const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
+    reset.addEventListener("click", () => change(model, start));
+    root.replaceChildren(element("div", { className: "attn-panes attn-plane-panes" }, plane,
+      element("div", { className: "attn-beside" },
+        element("p", { className: "attn-caption" }, `Drag the arrow, the query of “${asker}”, or use the sliders.`),
+        ...sliders.map((one) => one.row),
+        element("p", { className: "attn-caption" }, `How much “${asker}” takes from each word:`),
+        ...bars.map((one) => one.row), line, reset)));
+    parts = { points, query, sliders, bars };
+  };
 
   const update = () => {
-    const { q, V } = readState(model, names);
-    const { weights, output } = attendOne({ q, K, V });
-    query.set(q);
-    sliders.forEach((one, d) => one.set(q[d]));
-    points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
-    bars.forEach(({ bar, value }, j) => {
+    state = readState(model, names);
+    const fixed = JSON.stringify([state.tokens, state.asker, state.K]);
+    if (fixed !== drawn) build();
+    drawn = fixed;
+    const { weights, output } = attendOne(state);
+    parts.query.set(state.q);
+    parts.sliders.forEach((one, d) => one.set(state.q[d]));
+    parts.points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
+    parts.bars.forEach(({ bar, value }, j) => {
       bar.style.setProperty("--attn-w", weights[j]);
       value.textContent = format(weights[j], 3);
     });
