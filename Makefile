@@ -25,8 +25,7 @@ help:
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu, install python3-venv." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(shell grep '^uv==' requirements.txt)
-	VIRTUAL_ENV=.venv $(BIN)/uv pip install --requirement requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
 	@touch $@
 
 book: .venv/installed

@@ -54,7 +54,7 @@ def run_cell(page, number):
     page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=60_000)
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
     cell.locator(".jp-InputArea-editor").click()
-    page.keyboard.press("Shift+Enter")
+    page.locator(".jp-NotebookPanel-toolbar [data-jp-item-name=run]").click()
     page.wait_for_function(
         "n => /\\[\\d+\\]/.test(document.querySelectorAll('.jp-Notebook .jp-CodeCell')[n].querySelector('.jp-InputPrompt').textContent)",
         arg=number,
