@@ -7,7 +7,11 @@ import shutil
 import threading
 
 import build
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
+hypothesis.settings.load_profile("steady")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

@@ -9,7 +9,7 @@ import build
 import nbformat
 import pytest
 
-MODULES = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "explorables"]
+MODULES = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "explorables", "exercises"]
 
 
 @pytest.fixture
