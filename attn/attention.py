@@ -182,6 +182,76 @@ def scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, *, scal
     return _sum_to(grad_Q, Q.shape), _sum_to(grad_K, K.shape), _sum_to(grad_V, V.shape)
 
 
+def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
+    """Compute attention a block at a time, without ever holding all scores.
+
+    Parameters
+    ----------
+    Q : array_like, shape (..., n_queries, d_k)
+    K : array_like, shape (..., n_keys, d_k)
+    V : array_like, shape (..., n_keys, d_v)
+        Leading axes broadcast against each other.
+    causal : bool
+        Whether a query sees only the keys that `causal_mask` allows.
+    scale : float, optional
+        What the dot products are multiplied by; `d_k ** -0.5` unless given.
+    block_size : int, optional
+        How many queries and keys a block holds; 512 unless given. Memory beyond the output
+        grows with it, not with the number of tokens.
+
+    Returns
+    -------
+    output : array, shape (..., n_queries, d_v)
+        As from `scaled_dot_product_attention`, up to rounding.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or `block_size` is below 1.
+    TypeError
+        If an input does not hold real numbers, or `block_size` is not an integer.
+
+    Notes
+    -----
+    The online softmax of Milakov and Gimelshein 2018, as in Dao et al. 2022: a sum of
+    exponentials taken against one maximum is moved to a larger one by a factor.
+    """
+    Q, K, V = _as_floats(Q=Q, K=K, V=V)
+    leading = _check_shapes(Q, K, V)
+    block_size = 512 if block_size is None else operator.index(block_size)
+    if block_size < 1:
+        raise ValueError(f"block_size must be at least 1, but is {block_size}")
+    n_queries, n_keys = Q.shape[-2], K.shape[-2]
+    output = np.empty((*leading, n_queries, V.shape[-1]), Q.dtype)
+    for start in range(0, n_queries, block_size):
+        rows = slice(start, min(start + block_size, n_queries))
+        first_hidden = n_keys - n_queries + start + 1 if causal else None
+        output[..., rows, :] = _attend_online(Q[..., rows, :] * _scale(Q, scale), K, V, first_hidden, block_size)
+    return output
+
+
+def _attend_online(Q, K, V, first_hidden, block_size):
+    """Attend over blocks of keys; from `first_hidden` on, keys are hidden from the first query."""
+    n_queries, n_keys = Q.shape[-2], K.shape[-2]
+    n_seen = n_keys if first_hidden is None else min(n_keys, first_hidden + n_queries - 1)
+    top, total, mixture = -np.inf, np.zeros((1, 1), Q.dtype), np.zeros((1, V.shape[-1]), Q.dtype)
+    for start in range(0, n_seen, block_size):
+        columns = slice(start, min(start + block_size, n_seen))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = Q @ np.swapaxes(K[..., columns, :], -1, -2)
+            if first_hidden is not None and columns.stop > first_hidden:
+                seen = np.tri(n_queries, columns.stop - start, k=first_hidden - 1 - start, dtype=bool)
+                scores = np.where(seen, scores, -np.inf)
+            higher = np.maximum(top, np.max(scores, axis=-1, keepdims=True))
+            shift = np.where(np.isneginf(higher), 0, higher)
+            powers = np.exp(scores - shift)
+        kept = np.exp(top - shift)  # what the sums so far are worth against the new maximum
+        total = total * kept + np.sum(powers, axis=-1, keepdims=True)
+        mixture = mixture * kept + _weighted_sum(powers, V[..., columns, :])
+        top = higher
+    return mixture / np.where(total == 0, 1, total)
+
+
 def _as_floats(**arrays):
     """Return the arrays in one floating type; integers count as float64."""
     arrays = {name: np.asarray(array) for name, array in arrays.items()}

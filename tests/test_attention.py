@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from attn import causal_mask, scaled_dot_product_attention, scaled_dot_product_attention_backward, softmax
+from attn import (
+    blockwise_attention,
+    causal_mask,
+    scaled_dot_product_attention,
+    scaled_dot_product_attention_backward,
+    softmax,
+)
 
 N_QUERIES, N_KEYS, D_K, D_V = 3, 5, 7, 11  # distinct primes: no transposition can hide
 seeds = st.integers(0, 2**32 - 1)
@@ -317,3 +324,56 @@ def test_the_gradient_agrees_with_central_differences(seed, leading, masked, sca
 def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
     code = "import sys, attn; sys.exit(any(m in sys.modules for m in ('matplotlib', 'ipywidgets', 'anywidget')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+# --- a block at a time ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-6), (np.float64, 1e-12)])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("n_queries", "n_keys"), [(23, 23), (7, 23), (23, 7), (1, 23), (5, 0)])
+@pytest.mark.parametrize("block_size", [1, 2, 5, 23, 100, None])
+def test_blocks_of_any_size_give_the_same_output(dtype, tolerance, causal, n_queries, n_keys, block_size):
+    rng = np.random.default_rng(0)
+    Q, K, V = (rng.normal(size=(*size, 7)).astype(dtype) for size in [(2, 1, n_queries), (3, n_keys), (3, n_keys)])
+    V = V[..., :5]
+    expected, _ = scaled_dot_product_attention(Q, K, V, causal_mask(n_queries, n_keys) if causal else None, scale=0.7)
+    output = blockwise_attention(Q, K, V, causal=causal, scale=0.7, block_size=block_size)
+    assert output.dtype == dtype
+    assert_allclose(output, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_blocks_hide_what_a_masked_key_holds():
+    Q, K, V = random_inputs()
+    K[-1], V[-1] = np.nan, np.inf
+    output = blockwise_attention(Q, K, V, causal=True, block_size=2)
+    expected, _ = scaled_dot_product_attention(Q, K, V, causal_mask(N_QUERIES, N_KEYS))
+    assert np.isfinite(output[:-1]).all()
+    assert_allclose(output, expected)
+
+
+def test_the_memory_of_blocks_grows_with_the_text_and_not_with_its_square():
+    def peak(attend, n):
+        Q = np.random.default_rng(0).normal(size=(n, 16)).astype(np.float32)
+        tracemalloc.start()
+        attend(Q, Q, Q)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    def blocks(Q, K, V):
+        return blockwise_attention(Q, K, V, causal=True, block_size=64)
+
+    assert peak(blocks, 2048) < 2.5 * peak(blocks, 1024)
+    assert peak(scaled_dot_product_attention, 2048) > 3.5 * peak(scaled_dot_product_attention, 1024)
+    assert peak(blocks, 2048) < peak(scaled_dot_product_attention, 2048) / 10
+
+
+def test_a_block_size_that_is_none_is_refused():
+    Q, K, V = random_inputs()
+    with pytest.raises(ValueError, match="block_size must be at least 1, but is 0"):
+        blockwise_attention(Q, K, V, block_size=0)
+    with pytest.raises(TypeError):
+        blockwise_attention(Q, K, V, block_size=2.5)
+    with pytest.raises(ValueError, match=r"same d_k.*\(3, 6\)"):
+        blockwise_attention(Q[:, :6], K, V)
