@@ -17,10 +17,10 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });
 
-// A formula or figure wider than the page scrolls; the keyboard must reach it.
+// A formula wider than the page scrolls; the keyboard must reach it.
 window.addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
-  document.querySelectorAll("mjx-container[display], .cell_output").forEach((box) => {
+  document.querySelectorAll("mjx-container[display]").forEach((box) => {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
   });
 });

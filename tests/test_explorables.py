@@ -9,7 +9,7 @@ import traitlets
 from numpy.testing import assert_allclose
 
 from attn import causal_mask, scaled_dot_product_attention, softmax
-from attn.explorables import FOLDER, AttentionExplorer, QueryPlane, SoftmaxExplorer, book_script, read_source
+from attn.explorables import FOLDER, AttentionExplorer, QueryPlane, ScalingExplorer, SoftmaxExplorer, book_script, read_source
 from attn.plots import COLORS
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
@@ -71,6 +71,18 @@ def test_the_query_plane_computes_what_the_package_computes(blank):
         output, weights = scaled_dot_product_attention([q], K, V)
         assert_allclose(shown["weights"], weights[0], atol=1e-12)
         assert_allclose(shown["output"], output[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_scaling_explorer_computes_what_the_package_computes(blank, scaled):
+    page, rng = blank(), np.random.default_rng(3)
+    sizes = [1, 7, 1024]
+    for chosen, size in enumerate(sizes):
+        figure = ScalingExplorer(sizes, np.sqrt(size) * rng.normal(size=(3, 5)), chosen=chosen, scaled=scaled)
+        shown = page.evaluate("state => attnExplorables.scaling_explorer.saturate(state)", figure.state())
+        assert_allclose(shown["weights"], figure.weights, atol=1e-12)
+        assert_allclose(shown["jacobian"], figure.jacobian, atol=1e-12)
+        assert_allclose(shown["trace"], 1 - np.sum(figure.weights**2), atol=1e-12)
 
 
 # --- the attention explorer in a page without a kernel -------------------------------------------
@@ -232,6 +244,20 @@ def test_the_query_is_dragged_and_slid(blank):
     assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights]
 
 
+def test_the_length_and_the_scale_are_chosen(blank):
+    figure = ScalingExplorer([1, 16, 1024], 10 * np.random.default_rng(4).normal(size=(3, 5)))
+    page = blank(html(figure))
+    weights = page.locator(".attn-weighted output")
+    page.get_by_role("slider", name="d_k").press("End")
+    assert page.locator(".attn-slider output").inner_text() == "1024"
+    for scaled, label in [(False, "as they are"), (True, "divided by √d_k")]:
+        page.get_by_label(label).click()
+        figure.chosen, figure.scaled = 2, scaled
+        assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights]
+        cells = [float(text.replace("−", "-")) for text in page.locator(".attn-pattern td").all_inner_texts()]
+        assert_allclose(cells, figure.jacobian.ravel(), atol=0.006)
+
+
 def test_words_of_the_plane_are_text(blank):
     tokens = ["</script><b>cat</b>", "<img/src=x>", "'\""]
     page = blank(html(QueryPlane(tokens, "<i>it</i>", [0, 1], [[2, 1], [1, 1], [1, 2]], np.eye(3))))
@@ -253,6 +279,8 @@ def test_words_of_the_plane_are_text(blank):
         (lambda: explorer(V=np.ones(5)), r"V needs 2 axes of finite numbers, but has shape \(5,\)"),
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2, 3]), r"'tokens': 2, 'scores': 3"),
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
+        (lambda: ScalingExplorer([1, 4], np.ones((3, 5))), r"2 sizes and scores of shape \(3, 5\)"),
+        (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"from 0 to 1, but is 2"),
         (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
     ],
 )

@@ -256,3 +256,60 @@ class QueryPlane(Explorable):
         """Return one line that says what the figure shows."""
         weights = ", ".join(f"{token} {weight:.3f}" for token, weight in zip(self.tokens, self.weights))
         return f"Query plane: {self.asker!r} attends to {weights}"
+
+
+class ScalingExplorer(Explorable):
+    """One query's scores for vectors of growing length, their softmax, and its Jacobian.
+
+    Parameters
+    ----------
+    sizes : array_like of int, shape (n_sizes,)
+        The lengths d_k to choose from.
+    scores : array_like, shape (n_sizes, n_keys)
+        The unscaled scores for each length, of at most 8 keys.
+    chosen : int
+        Which of the lengths is shown.
+    scaled : bool
+        Whether the scores are divided by the square root of d_k.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    _name = "scaling_explorer"
+    _esm = module(_name)
+
+    sizes = traitlets.List(traitlets.Int(min=1)).tag(sync=True, figure=True)
+    scores = Numbers(2).tag(sync=True, figure=True)
+    chosen = traitlets.Int(0).tag(sync=True, figure=True)
+    scaled = traitlets.Bool(False).tag(sync=True, figure=True)
+
+    def __init__(self, sizes, scores, *, chosen=0, scaled=False, **kwargs):
+        super().__init__(sizes=[int(size) for size in sizes], scores=scores, chosen=chosen, scaled=scaled, **kwargs)
+
+    @traitlets.validate("sizes", "scores", "chosen")
+    def _check(self, proposal):
+        now = {"sizes": self.sizes, "scores": self.scores, "chosen": self.chosen, proposal.trait.name: proposal.value}
+        n, shape = len(now["sizes"]), np.shape(now["scores"])
+        if shape[0] != n or not 2 <= shape[1] <= 8:
+            raise traitlets.TraitError(f"each of the sizes needs scores of 2 to 8 keys, but there are {n} sizes and scores of shape {shape}")
+        if not 0 <= now["chosen"] < n:
+            raise traitlets.TraitError(f"chosen must be a position from 0 to {n - 1}, but is {now['chosen']}")
+        return proposal.value
+
+    @property
+    def weights(self):
+        """The weights as they stand: array, shape (n_keys,)."""
+        scores = np.array(self.scores[self.chosen])
+        return softmax(scores / np.sqrt(self.sizes[self.chosen]) if self.scaled else scores)
+
+    @property
+    def jacobian(self):
+        """How each weight answers to each score: array, shape (n_keys, n_keys)."""
+        return np.diag(self.weights) - np.outer(self.weights, self.weights)
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        return f"Scaling explorer: d_k {self.sizes[self.chosen]}, largest weight {self.weights.max():.3f}, trace {np.trace(self.jacobian):.3f}"

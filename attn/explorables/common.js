@@ -54,15 +54,15 @@ function indexed(letter, i) {
 }
 
 // A slider with its label and its value; `set(value)` shows a value that came from elsewhere.
-function slider({ label, min, max, step = 0.01, className = "", onInput }) {
+function slider({ label, min, max, step = 0.01, className = "", show = format, onInput }) {
   const input = element("input", { type: "range", min, max, step });
   const value = element("output", { className: "attn-value" });
   input.addEventListener("input", () => onInput(Number(input.value)));
   const row = element("label", { className: `attn-slider ${className}` }, element("span", {}, label), input, value);
   const set = (number) => {
     input.value = number;
-    value.textContent = format(number);
-    input.setAttribute("aria-valuetext", format(number));
+    value.textContent = show(number);
+    input.setAttribute("aria-valuetext", show(number));
   };
   return { row, set };
 }
