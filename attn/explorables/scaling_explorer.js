@@ -63,8 +63,8 @@ function render({ model, el }) {
       cell.textContent = format(jacobian[i][j]);
       cell.style.setProperty("--attn-w", Math.min(1, 4 * Math.abs(jacobian[i][j]))); // an entry is at most 1/4
     }));
-    tell(`Largest weight ${format(Math.max(...weights), 3)}. Trace of the Jacobian ${format(trace, 3)}: ${
-      trace < 0.05 ? "the weights hardly answer to the scores any more." : "the weights answer to the scores."}`);
+    const answer = trace > 0.5 ? "answer to the scores" : trace > 0.05 ? "answer weakly to the scores" : "hardly answer to the scores";
+    tell(`Largest weight ${format(Math.max(...weights), 3)}. Trace of the Jacobian ${format(trace, 3)}: the weights ${answer}.`);
   };
 
   return follow(model, names, update);
