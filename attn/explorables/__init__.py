@@ -40,6 +40,11 @@ def book_script():
     return "\n".join([*lines, "})();\n"])
 
 
+def listed(tokens, weights, digits):
+    """Return tokens and their weights in words: "cat 0.25, mat 0.50"."""
+    return ", ".join(f"{token} {weight:.{digits}f}" for token, weight in zip(tokens, weights))
+
+
 class Numbers(traitlets.TraitType):
     """A trait that takes a vector or matrix of finite numbers and keeps it as nested lists."""
 
@@ -137,8 +142,7 @@ class AttentionExplorer(Explorable):
 
     def describe(self):
         """Return one line that says what the figure shows."""
-        weights = ", ".join(f"{token} {weight:.2f}" for token, weight in zip(self.tokens, self.weights[self.query]))
-        return f"Attention explorer: {self.tokens[self.query]!r} attends to {weights}"
+        return f"Attention explorer: {self.tokens[self.query]!r} attends to {listed(self.tokens, self.weights[self.query], 2)}"
 
 
 class SoftmaxExplorer(Explorable):
@@ -195,8 +199,7 @@ class SoftmaxExplorer(Explorable):
 
     def describe(self):
         """Return one line that says what the figure shows."""
-        weights = ", ".join(f"{token} {weight:.3f}" for token, weight in zip(self.tokens, self.weights))
-        return f"Softmax explorer: {weights}"
+        return f"Softmax explorer: {listed(self.tokens, self.weights, 3)}"
 
 
 class QueryPlane(Explorable):
@@ -254,8 +257,7 @@ class QueryPlane(Explorable):
 
     def describe(self):
         """Return one line that says what the figure shows."""
-        weights = ", ".join(f"{token} {weight:.3f}" for token, weight in zip(self.tokens, self.weights))
-        return f"Query plane: {self.asker!r} attends to {weights}"
+        return f"Query plane: {self.asker!r} attends to {listed(self.tokens, self.weights, 3)}"
 
 
 class ScalingExplorer(Explorable):
