@@ -120,24 +120,28 @@ function reporter() {
 }
 
 // The words a reader typed, or a sentence that says why they cannot be used.
-function readWords(text, most) {
+function readWords(text, fewest, most) {
   const words = text.trim().split(/\s+/).filter(Boolean);
-  if (words.length < 2 || words.length > most) {
-    return { error: `${words.length} ${words.length === 1 ? "word" : "words"} given; this figure takes 2 to ${most}.` };
+  if (words.length < fewest || words.length > most) {
+    return { error: `${words.length} ${words.length === 1 ? "word" : "words"} given; this figure takes ${range(fewest, most)}.` };
   }
   return { words };
 }
 
-// A field for the reader's own words; onWords gets between 2 and `most` of them.
-function wordField({ most, note = "", onWords }) {
+function range(fewest, most) {
+  return fewest === most ? String(most) : `${fewest} to ${most}`;
+}
+
+// A field for the reader's own words; onWords gets between `fewest` and `most` of them.
+function wordField({ fewest = 2, most, note = "", onWords }) {
   const input = element("input", { type: "text", autocomplete: "off", spellcheck: false });
   const problem = element("span", { className: "attn-problem", role: "status" });
   const row = element("form", { className: "attn-words" },
-    element("label", {}, element("span", {}, `Your own words (2 to ${most}${note})`), input),
+    element("label", {}, element("span", {}, `Your own words (${range(fewest, most)}${note})`), input),
     element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
   row.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { words, error } = readWords(input.value, most);
+    const { words, error } = readWords(input.value, fewest, most);
     problem.textContent = error ?? "";
     if (words) onWords(words);
   });

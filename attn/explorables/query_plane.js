@@ -94,6 +94,8 @@ function render({ model, el }) {
       const row = element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, token), bar, value);
       return { bar, value, row };
     });
+    const words = wordField({ fewest: tokens.length, most: tokens.length, onWords: (own) => change(model, { tokens: own }) });
+    words.set(tokens);
     const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
     reset.addEventListener("click", () => change(model, start));
     root.replaceChildren(element("div", { className: "attn-panes attn-plane-panes" }, plane,
@@ -101,7 +103,8 @@ function render({ model, el }) {
         element("p", { className: "attn-caption" }, `Drag the arrow, the query of “${asker}”, or use the sliders.`),
         ...sliders.map((one) => one.row),
         element("p", { className: "attn-caption" }, `How much “${asker}” takes from each word:`),
-        ...bars.map((one) => one.row), line, reset)));
+        ...bars.map((one) => one.row), line)),
+      element("div", { className: "attn-controls" }, words.row, reset));
     parts = { points, query, sliders, bars };
   };
 
