@@ -20,7 +20,7 @@ document.addEventListener("DOMContentLoaded", () => {
 // A formula wider than the page scrolls; the keyboard must reach it.
 window.addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
-  document.querySelectorAll("mjx-container[display]").forEach((box) => {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  document.querySelectorAll("mjx-container[display]").forEach((formula) => {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
   });
 });

@@ -60,8 +60,8 @@ def sources():
 
 
 def main(out=BUILD):
-    stamp = out / "made-from"
-    if not is_current(stamp, sources()):
+    stamp, made_from = out / "made-from", sources()
+    if not is_current(stamp, made_from):
         stamp.unlink(missing_ok=True)
         try:
             execute_chapters()
@@ -69,7 +69,7 @@ def main(out=BUILD):
             sys.exit(f"The book was not built, because a cell failed.\n{error}")
         if not build_pages(out):
             sys.exit("The book was not built: see the warnings above.")
-        stamp.write_text(sources())
+        stamp.write_text(made_from)
     print(f"\nThe book is ready. Open it in a browser: {(out / 'html' / 'index.html').as_uri()}")
 
 

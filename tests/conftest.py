@@ -24,6 +24,15 @@ def book():
 
 
 @pytest.fixture(scope="session")
+def torch():
+    if os.environ.get("CI"):
+        import torch  # required there
+    else:
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch==2.13.0)")
+    return torch
+
+
+@pytest.fixture(scope="session")
 def browser():
     if not CHROMIUM:
         reason = "no Chromium on this machine (on Debian: apt install chromium)"

@@ -1,6 +1,5 @@
 """Softmax, masks, attention and its gradient: against PyTorch, differences and properties."""
 
-import os
 import subprocess
 import sys
 import tracemalloc
@@ -36,15 +35,6 @@ def random_mask(seed):
     mask = np.random.default_rng(seed).random((N_QUERIES, N_KEYS)) < 0.6
     mask[0] = False
     return mask
-
-
-@pytest.fixture(scope="module")
-def torch():
-    if os.environ.get("CI"):
-        import torch  # required there
-    else:
-        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch==2.13.0)")
-    return torch
 
 
 # --- softmax -------------------------------------------------------------------------------------

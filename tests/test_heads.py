@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from test_attention import central_differences, torch  # noqa: F401  (a fixture)
+from test_attention import central_differences
 
 from attn import causal_mask, multi_head_attention, multi_head_attention_backward, scaled_dot_product_attention
 
@@ -58,7 +58,7 @@ def test_float32_stays_float32():
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("cross", [False, True])
-def test_outputs_and_gradients_agree_with_pytorch(torch, masked, cross):  # noqa: F811
+def test_outputs_and_gradients_agree_with_pytorch(torch, masked, cross):
     n_heads, d_model, d_k = 3, 15, 5
     rng = np.random.default_rng(0)
     X, context = rng.normal(size=(2, N, d_model)), rng.normal(size=(2, M, d_model))

@@ -32,7 +32,7 @@ def each(paths):
 
 def numerals(text):
     """Return the numbers that stand in a text, with thousands separators taken out."""
-    return {float(numeral.replace(",", "").replace("_", "")) for numeral in NUMERAL.findall(text.replace("_", ","))}
+    return {float(numeral.replace(",", "")) for numeral in NUMERAL.findall(text.replace("_", ","))}
 
 
 def is_excepted(number):

@@ -261,16 +261,16 @@ class QueryPlane(Explorable):
 
 
 class ScalingExplorer(Explorable):
-    """One query's scores for vectors of growing length, their softmax, and its Jacobian.
+    """One query's scores for vectors of more and more entries, their softmax, and its Jacobian.
 
     Parameters
     ----------
     sizes : array_like of int, shape (n_sizes,)
-        The lengths d_k to choose from.
+        The numbers of entries d_k to choose from.
     scores : array_like, shape (n_sizes, n_keys)
-        The unscaled scores for each length, of at most 8 keys.
+        The unscaled scores for each d_k, of at most 8 keys.
     chosen : int
-        Which of the lengths is shown.
+        Which of the sizes is shown.
     scaled : bool
         Whether the scores are divided by the square root of d_k.
 
@@ -310,7 +310,8 @@ class ScalingExplorer(Explorable):
     @property
     def jacobian(self):
         """How each weight answers to each score: array, shape (n_keys, n_keys)."""
-        return np.diag(self.weights) - np.outer(self.weights, self.weights)
+        weights = self.weights
+        return np.diag(weights) - np.outer(weights, weights)
 
     def describe(self):
         """Return one line that says what the figure shows."""

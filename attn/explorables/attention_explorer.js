@@ -70,8 +70,6 @@ function render({ model, el }) {
     }));
     const words = wordField({ most: MOST_WORDS, note: "; new words get made-up vectors", onWords: useWords });
     words.set(tokens);
-    const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
-    reset.addEventListener("click", () => change(model, start));
 
     const columns = ["key of", "score", `÷ √${Q[0].length}`, "weight"];
     const steps = element("table", { className: "attn-table attn-steps" });
@@ -108,7 +106,7 @@ function render({ model, el }) {
         element("fieldset", { className: "attn-choice attn-sliders" }, legend, ...sliders.map((one) => one.row))),
       element("div", { className: "attn-panes" }, element("div", { className: "attn-scroll" }, steps, output), element("div", { className: "attn-scroll" }, pattern)),
       line,
-      element("div", { className: "attn-controls" }, words.row, reset),
+      element("div", { className: "attn-controls" }, words.row, resetButton(model, start)),
     );
     tell("Point at a number, or move to it with Tab and the arrow keys, to see its sum written out.");
     parts = { query, mask, legend, sliders, title, stepCells, outputCells, patternCells, patternRows };

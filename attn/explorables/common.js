@@ -67,6 +67,24 @@ function slider({ label, min, max, step = 0.01, className = "", show = format, o
   return { row, set };
 }
 
+// A bar for a weight and its number; `set(weight)` shows it.
+function weightBar() {
+  const bar = element("span", { className: "attn-bar" });
+  const value = element("output", { className: "attn-value" });
+  const set = (weight) => {
+    bar.style.setProperty("--attn-w", weight);
+    value.textContent = format(weight, 3);
+  };
+  return { bar, value, set };
+}
+
+// A row with the name of a key and the bar of its weight.
+function keyBar(name) {
+  const { bar, value, set } = weightBar();
+  const row = element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, name), bar, value);
+  return { row, set };
+}
+
 // One choice of several as native radio buttons; `set(i)` marks choice i.
 function choice({ legend, labels, onChoose }) {
   const name = `attn-${Math.random().toString(36).slice(2)}`; // radio buttons are grouped by name, page-wide
@@ -193,4 +211,11 @@ function readState(model, names) {
 function change(model, values) {
   Object.entries(values).forEach(([name, value]) => model.set(name, value));
   model.save_changes();
+}
+
+// A button that brings the figure back to the state it started with.
+function resetButton(model, start) {
+  const button = element("button", { type: "button", className: "attn-button" }, "Start again");
+  button.addEventListener("click", () => change(model, start));
+  return button;
 }

@@ -88,23 +88,16 @@ function render({ model, el }) {
       label: indexed("q", d), min: -REACH, max: REACH, step: 0.05, className: "attn-query",
       onInput: (number) => change(model, { q: state.q.map((entry, i) => (i === d ? number : entry)) }),
     }));
-    const bars = tokens.map((token) => {
-      const bar = element("span", { className: "attn-bar" });
-      const value = element("output", { className: "attn-value" });
-      const row = element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, token), bar, value);
-      return { bar, value, row };
-    });
+    const bars = tokens.map(keyBar);
     const words = wordField({ fewest: tokens.length, most: tokens.length, onWords: (own) => change(model, { tokens: own }) });
     words.set(tokens);
-    const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
-    reset.addEventListener("click", () => change(model, start));
     root.replaceChildren(element("div", { className: "attn-panes attn-plane-panes" }, plane,
       element("div", { className: "attn-beside" },
         element("p", { className: "attn-caption" }, `Drag the arrow, the query of “${asker}”, or use the sliders.`),
         ...sliders.map((one) => one.row),
         element("p", { className: "attn-caption" }, `How much “${asker}” takes from each word:`),
         ...bars.map((one) => one.row), line)),
-      element("div", { className: "attn-controls" }, words.row, reset));
+      element("div", { className: "attn-controls" }, words.row, resetButton(model, start)));
     parts = { points, query, sliders, bars };
   };
 
@@ -117,10 +110,7 @@ function render({ model, el }) {
     parts.query.set(state.q);
     parts.sliders.forEach((one, d) => one.set(state.q[d]));
     parts.points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
-    parts.bars.forEach(({ bar, value }, j) => {
-      bar.style.setProperty("--attn-w", weights[j]);
-      value.textContent = format(weights[j], 3);
-    });
+    parts.bars.forEach((bar, j) => bar.set(weights[j]));
     tell(`Output: (${output.map((entry) => format(entry, 3)).join(", ")})`);
   };
 

@@ -1,4 +1,4 @@
-// The scaling explorer: scores of one query for vectors of growing length, what softmax makes of them, and how
+// The scaling explorer: scores of one query for vectors of more and more entries, what softmax makes of them, and how
 // much each weight still answers to each score (the Jacobian).
 
 function saturate({ scores, sizes, chosen, scaled }) {
@@ -26,24 +26,18 @@ function render({ model, el }) {
       legend: "Scores", labels: ["as they are", "divided by √d_k"],
       onChoose: (i) => change(model, { scaled: i === 1 }),
     });
-    const bars = Array.from({ length: n }, (_, j) => {
-      const bar = element("span", { className: "attn-bar" });
-      const value = element("output", { className: "attn-value" });
-      return { bar, value, row: element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, `key ${j + 1}`), bar, value) };
-    });
+    const bars = Array.from({ length: n }, (_, j) => keyBar(`key ${j + 1}`));
     const table = element("table", { className: "attn-table attn-pattern" });
     table.createCaption().textContent = "Jacobian: what a score (column) does to a weight (row)";
     const cells = Array.from({ length: n }, () => Array.from({ length: n }, () => element("div", { className: "attn-cell" })));
     table.append(element("tbody", {}, ...cells.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, cell))))));
-    const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
-    reset.addEventListener("click", () => change(model, start));
     const scroll = element("div", { className: "attn-scroll", role: "group", tabIndex: 0, "aria-label": "Jacobian" }, table);
     root.replaceChildren(
       element("div", { className: "attn-controls" }, scale.row, element("div", { className: "attn-sliders" }, size.row)),
       element("div", { className: "attn-panes" },
         element("div", { className: "attn-beside" },
           element("p", { className: "attn-caption" }, "Weights"), ...bars.map((one) => one.row)), scroll),
-      line, reset);
+      line, resetButton(model, start));
     parts = { size, scale, bars, cells };
   };
 
@@ -55,10 +49,7 @@ function render({ model, el }) {
     const { weights, jacobian, trace } = saturate(state);
     parts.size.set(state.chosen);
     parts.scale.set(state.scaled ? 1 : 0);
-    parts.bars.forEach(({ bar, value }, j) => {
-      bar.style.setProperty("--attn-w", weights[j]);
-      value.textContent = format(weights[j], 3);
-    });
+    parts.bars.forEach((bar, j) => bar.set(weights[j]));
     parts.cells.forEach((row, i) => row.forEach((cell, j) => {
       cell.textContent = format(jacobian[i][j]);
       cell.style.setProperty("--attn-w", Math.min(1, 4 * Math.abs(jacobian[i][j]))); // an entry is at most 1/4

@@ -23,9 +23,8 @@ function render({ model, el }) {
     const { tokens, knobs } = state;
     const rows = tokens.map((token, i) => {
       const one = slider({ label: token, min: -5, max: 5, step: 0.1, onInput: (number) => setScore(i, number) });
-      const bar = element("span", { className: "attn-bar" });
-      const weight = element("output", { className: "attn-value" });
-      return { ...one, bar, weight, line: element("div", { className: "attn-scored" }, one.row, bar, weight) };
+      const { bar, value, set } = weightBar();
+      return { setScore: one.set, setWeight: set, line: element("div", { className: "attn-scored" }, one.row, bar, value) };
     });
     const temperature = slider({
       label: "temperature", min: 0.1, max: 5, step: 0.1, onInput: (number) => change(model, { temperature: number }),
@@ -35,15 +34,13 @@ function render({ model, el }) {
     });
     const words = wordField({ most: MOST_WORDS, onWords: useWords });
     words.set(tokens);
-    const reset = element("button", { type: "button", className: "attn-button" }, "Start again");
-    reset.addEventListener("click", () => change(model, start));
     root.replaceChildren(
       element("div", { className: "attn-scored attn-head" }, element("span", {}, "word and its score"),
         element("span", {}, "weight"), element("span", {})),
       ...rows.map((row) => row.line),
       ...(knobs ? [element("div", { className: "attn-knobs" }, temperature.row, offset.row)] : []),
       line,
-      element("div", { className: "attn-controls" }, words.row, reset),
+      element("div", { className: "attn-controls" }, words.row, resetButton(model, start)),
     );
     parts = { rows, temperature, offset };
   };
@@ -54,9 +51,8 @@ function render({ model, el }) {
     if (!before || before.join("\n") !== state.tokens.join("\n")) build();
     const weights = weigh(state);
     parts.rows.forEach((row, i) => {
-      row.set(state.scores[i]);
-      row.bar.style.setProperty("--attn-w", weights[i]);
-      row.weight.textContent = format(weights[i], 3);
+      row.setScore(state.scores[i]);
+      row.setWeight(weights[i]);
     });
     parts.temperature.set(state.temperature);
     parts.offset.set(state.offset);
