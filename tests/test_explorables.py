@@ -8,8 +8,9 @@ import pytest
 import traitlets
 from numpy.testing import assert_allclose
 
-from attn import causal_mask, scaled_dot_product_attention, softmax
-from attn.explorables import FOLDER, AttentionExplorer, QueryPlane, ScalingExplorer, SoftmaxExplorer, book_script, read_source
+from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
+from attn.explorables import FOLDER, AttentionExplorer, CostExplorer, HeadsExplorer, MaskExplorer, ParameterCounter, QueryPlane, ScalingExplorer, SoftmaxExplorer, UpdatePlane, book_script, read_source
+from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
@@ -83,6 +84,73 @@ def test_the_scaling_explorer_computes_what_the_package_computes(blank, scaled):
         assert_allclose(shown["weights"], figure.weights, atol=1e-12)
         assert_allclose(shown["jacobian"], figure.jacobian, atol=1e-12)
         assert_allclose(shown["trace"], 1 - np.sum(figure.weights**2), atol=1e-12)
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_the_mask_explorer_computes_what_the_package_computes(blank, after):
+    page, rng = blank(), np.random.default_rng(4)
+    for n in (2, 5, 7):
+        mask = rng.random((n, n)) < 0.6
+        mask[0] = False
+        figure = MaskExplorer(list("abcdefg"[:n]), 3 * rng.normal(size=(n, n)), mask, after=after)
+        shown = page.evaluate("state => attnExplorables.mask_explorer.weigh(state)", figure.state())
+        _, weights = scaled_dot_product_attention(figure.scores, np.eye(n), np.eye(n), None if after else mask, scale=1)
+        assert_allclose(shown, weights * mask, atol=1e-12)
+        assert_allclose(figure.weights, weights * mask, atol=1e-12)
+
+
+def test_the_update_plane_computes_what_the_package_computes(blank):
+    page, rng = blank(), np.random.default_rng(6)
+    for n in (2, 3, 7):
+        spots = {"here": [0, 1]}
+        figure = UpdatePlane(list("abcdefg"[:n]), "a", rng.normal(size=2), rng.normal(size=(n, 2)), 3 * rng.normal(size=n), axes=["x", "y"], spots=spots)
+        shown = page.evaluate("state => attnExplorables.update_plane.move(state)", figure.state())
+        output, weights = scaled_dot_product_attention([[1.0]], np.array(figure.scores)[:, None], figure.V)
+        assert_allclose(shown["weights"], weights[0], atol=1e-12)
+        assert_allclose(shown["delta"], output[0], atol=1e-12)
+        assert_allclose(shown["moved"], figure.moved, atol=1e-12)
+        assert_allclose(figure.moved, figure.E + output[0], atol=1e-12)
+
+
+def heads_explorer(**changes):
+    rng = np.random.default_rng(7)
+    known = {word: rng.normal(size=5) for word in ["wizard", "Queen", "Harry"]}
+    W_Q, W_K, W_V, W_O = (rng.normal(size=shape) for shape in [(3, 5, 2), (3, 5, 2), (3, 5, 7), (3, 7, 5)])
+    state = {"tokens": ["the", "wizard", "met", "Harry"], "known": known, "W_Q": W_Q, "W_K": W_K, "W_V": W_V, "W_O": W_O}
+    return HeadsExplorer(**{**state, "heads": ["one", "two", "three"], "axes": list("abcde"), "query": 3, **changes})
+
+
+def test_the_heads_explorer_computes_what_the_package_computes(blank):
+    page, figure = blank(), heads_explorer()
+    shown = page.evaluate("state => attnExplorables.heads_explorer.attendHeads(state)", figure.state())
+    known = dict(zip(figure.known, figure.features))
+    X = np.array([known.get(token, np.zeros(5)) for token in figure.tokens])
+    output, weights = multi_head_attention(X, figure.W_Q, figure.W_K, figure.W_V, figure.W_O)
+    assert_allclose(shown["weights"], weights, atol=1e-12)
+    assert_allclose(shown["updates"], figure.updates, atol=1e-12)
+    assert_allclose(shown["total"], output, atol=1e-12)
+    assert_allclose(figure.updates.sum(axis=0), output, atol=1e-12)
+
+
+def test_the_parameter_counter_counts_what_the_package_counts(blank):
+    page = blank()
+    huge = TransformerConfig(999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917)  # beyond what a double holds
+    for name, config in {**GPT3, "odd": TransformerConfig(7, 3, 5, 2, 11, 13, 17), "huge": huge}.items():
+        for choice in range(16):
+            options = {option: bool(choice >> i & 1) for i, option in enumerate(["biases", "norms", "positions", "tied"])}
+            shown = page.evaluate("state => attnExplorables.parameter_counter.countParameters(state)", {**vars(config), **options})
+            counts = count_parameters(config, **options)
+            assert shown == {part: counts[part] for part in shown} and "total" in shown, name
+
+
+def test_the_cost_explorer_computes_what_the_class_computes(blank):
+    page = blank()
+    for chosen, n_tokens, key_heads in [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]:
+        figure = CostExplorer(GPT3, chosen, n_tokens=n_tokens, key_heads=key_heads)
+        assert page.evaluate("state => attnExplorables.cost_explorer.costs(state)", figure.state()) == pytest.approx(figure.costs, rel=1e-12)
+    layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
+    assert CostExplorer(GPT3, "175B").costs["cache"] == 2048 * 96 * layer
+    assert CostExplorer(GPT3, "175B").costs["share"] == pytest.approx(2048 / (2048 + 6 * 12288))
 
 
 # --- the attention explorer in a page without a kernel -------------------------------------------
@@ -258,6 +326,124 @@ def test_the_length_and_the_scale_are_chosen(blank):
         assert_allclose(cells, figure.jacobian.ravel(), atol=0.006)
 
 
+def shown_numbers(page, selector):
+    """The numbers in the cells of a table; a hidden one counts zero."""
+    return [float(text.replace("−", "-").replace("–", "0")) for text in page.locator(selector).all_inner_texts()]
+
+
+def test_masks_and_single_pairs_are_switched(blank):
+    figure = MaskExplorer(SENTENCE, np.random.default_rng(5).normal(size=(5, 5)))
+    page = blank(html(figure))
+    for label, mask in [("itself and earlier words", causal_mask(5)), ("all but itself", ~np.eye(5, dtype=bool))]:
+        page.get_by_label(label).click()
+        figure.mask = mask.tolist()
+        assert_allclose(shown_numbers(page, ".attn-pattern button"), figure.weights.ravel(), atol=0.006)
+    cell = page.get_by_role("button", name="cat to ate:")
+    cell.focus()
+    page.keyboard.press("Enter")
+    mask[2, 3] = False
+    figure.mask = mask.tolist()
+    assert cell.inner_text() == "–" and page.locator("input:checked").count() == 1
+    assert "hidden from “cat”" in page.locator(".attn-detail").inner_text()
+    assert_allclose(shown_numbers(page, ".attn-pattern button"), figure.weights.ravel(), atol=0.006)
+    assert_allclose(shown_numbers(page, ".attn-sum"), 1)
+    page.get_by_label("zero after softmax").click()
+    figure.after = True
+    assert_allclose(shown_numbers(page, ".attn-sum"), figure.weights.sum(axis=1), atol=0.006)
+
+
+def test_a_mask_stays_when_the_words_change_and_the_words_are_text(blank):
+    page = blank(html(MaskExplorer(SENTENCE, np.eye(5), causal_mask(5))))
+    page.get_by_label("Your own words").fill("<b>cat</b> black cat")
+    page.get_by_role("button", name="Use them").click()
+    assert page.locator("tbody th").all_inner_texts() == ["<b>cat</b>", "black", "cat"]
+    assert page.get_by_label("itself and earlier words").is_checked()
+    assert page.locator(".attn-hidden").count() == 3
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator("tbody th").all_inner_texts() == SENTENCE
+    assert page.locator(".attn-hidden").count() == 10
+
+
+def test_a_raised_score_moves_the_word(blank):
+    figure = UpdatePlane(["miniature", "Eiffel"], "tower", [0, 1], [[0, -3], [2, 0.5]], [0, 0], axes=["Paris", "size"], spots={"toy": [2, -1]})
+    page = blank(html(figure))
+    assert page.locator(".attn-plane-label").all_text_contents() == ["toy"]
+    page.get_by_role("slider", name="Eiffel").press("End")
+    figure.scores = [0, 8]
+    assert page.locator(".attn-scored > output").all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights]
+    x, y = figure.moved
+    assert page.locator(".attn-detail").inner_text().endswith(f"= ({x:.2f}, {y:.2f})")
+    place = page.locator(".attn-place")
+    assert_allclose([float(place.get_attribute(name)) for name in ("cx", "cy")], [160 + x * 320 / 6, 160 - y * 320 / 6])
+
+
+def test_a_head_and_a_word_are_chosen(blank):
+    figure = heads_explorer()
+    page = blank(html(figure))
+    page.get_by_label("two", exact=True).click()
+    page.get_by_label("wizard", exact=True).click()
+    figure.head, figure.query = 1, 1
+    pattern, shares = page.locator(".attn-pattern").all()
+    numbers = [float(text.replace("−", "-")) for text in pattern.locator("td .attn-cell").all_inner_texts()]
+    assert_allclose(numbers, figure.weights[1].ravel(), atol=0.006)
+    numbers = [float(text.replace("−", "-")) for text in shares.locator("td .attn-cell").all_inner_texts()]
+    assert_allclose(numbers, np.vstack([figure.updates[:, 1], figure.updates[:, 1].sum(axis=0)]).ravel(), atol=0.006)
+    assert page.locator(".attn-chosen th").all_inner_texts() == ["wizard", "two"]
+
+
+def test_words_given_to_the_heads_are_text_and_unknown_ones_have_no_features(blank):
+    page = blank(html(heads_explorer()))
+    page.get_by_label("Your own words").fill("<b>who</b> met Harry")
+    page.get_by_role("button", name="Use them").click()
+    assert page.locator(".attn-pattern").first.locator("tbody th").all_inner_texts() == ["<b>who</b>", "met", "Harry"]
+    first = page.locator(".attn-pattern").first.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert first == ["0.33", "0.33", "0.33"]
+
+
+def test_a_model_and_sizes_are_counted_live(blank):
+    figure = ParameterCounter(GPT3, "175B")
+    page = blank(html(figure))
+    total = page.locator(".attn-detail")
+    assert total.inner_text().startswith("174,604,259,328 parameters")
+    page.get_by_label("Small").click()
+    assert total.inner_text().startswith(f"{count_parameters(GPT3['Small'])['total']:,} parameters")
+    page.get_by_label("n_layers").fill("13")
+    page.get_by_label("biases").click()
+    larger = TransformerConfig(**{**vars(GPT3["Small"]), "n_layers": 13})
+    assert total.inner_text().startswith(f"{count_parameters(larger, biases=False)['total']:,} parameters")
+    assert page.get_by_role("radio", checked=True).count() == 0
+    page.get_by_role("button", name="Start again").click()
+    assert total.inner_text().startswith("174,604,259,328 parameters")
+    assert page.get_by_label("175B").is_checked() and page.get_by_label("biases").is_checked()
+
+
+@pytest.mark.parametrize("typed", ["0", "2.5", "-3", "1000001", ""])
+def test_a_size_that_is_none_is_refused_with_what_was_typed(blank, typed):
+    page = blank(html(ParameterCounter(GPT3, "Small")))
+    before = page.locator(".attn-detail").inner_text()
+    page.get_by_label("d_k").fill(typed)
+    assert f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”" in page.locator(".attn-problem").inner_text()
+    assert page.locator(".attn-detail").inner_text() == before
+    assert page.get_by_label("d_k").input_value() == typed
+    page.get_by_label("d_k").fill("64")
+    assert page.locator(".attn-problem").inner_text() == ""
+
+
+def test_tokens_key_heads_and_a_model_are_chosen(blank):
+    figure = CostExplorer(GPT3, "175B")
+    page = blank(html(figure))
+    assert page.locator(".attn-counted output").all_inner_texts() == ["325.2 GiB", "768.0 MiB", "9.0 GiB", "0.027"]
+    page.get_by_role("slider", name="tokens").press("End")
+    page.get_by_role("slider", name="key heads").press("Home")
+    figure.n_tokens, figure.key_heads = 2**20, 1
+    assert page.locator(".attn-counted output").all_inner_texts()[3] == f"{figure.costs['share']:.3f}"
+    assert page.locator(".attn-counted output").all_inner_texts()[2] == f"{figure.costs['cache'] / 2**30:.1f} GiB"
+    page.get_by_label("Small").click()
+    assert page.locator(".attn-slider output").all_inner_texts() == ["1,048,576", "12"]
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator(".attn-slider output").all_inner_texts() == ["2,048", "96"]
+
+
 def test_words_of_the_plane_are_text(blank):
     tokens = ["</script><b>cat</b>", "<img/src=x>", "'\""]
     page = blank(html(QueryPlane(tokens, "<i>it</i>", [0, 1], [[2, 1], [1, 1], [1, 2]], np.eye(3))))
@@ -287,6 +473,16 @@ def test_words_of_the_plane_are_text(blank):
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
         (lambda: ScalingExplorer([1, 4], np.ones((3, 5))), r"2 sizes and scores of shape \(3, 5\)"),
         (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"from 0 to 1, but is 2"),
+        (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"2 words and {'scores': \(3, 3\)"),
+        (lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3))), r"'mask': \(2, 3\)"),
+        (lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}), r"'V': \(2, 2\)"),
+        (lambda: heads_explorer(axes=list("abc")), r"'axes': \(3,\)"),
+        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"'W_K': \(2, 5, 2\)"),
+        (lambda: heads_explorer(head=3), r"head must be from 0 to 2, but is 3"),
+        (lambda: setattr(ParameterCounter(GPT3, "Small"), "d_k", 0), r"d_k"),
+        (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
+        (lambda: CostExplorer(GPT3, "176B"), r"but is '176B'"),
+        (lambda: CostExplorer(GPT3, "175B", n_tokens=1000), r"but is 1000"),
         (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
     ],
 )

@@ -5,6 +5,7 @@ that the figure needs no kernel; the class holds the same state as traits, which
 """
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import anywidget
@@ -12,6 +13,8 @@ import numpy as np
 import traitlets
 
 from attn.attention import causal_mask, scaled_dot_product_attention, softmax
+from attn.heads import multi_head_attention
+from attn.parameters import TransformerConfig, count_parameters
 
 FOLDER = Path(__file__).parent
 
@@ -316,3 +319,325 @@ class ScalingExplorer(Explorable):
     def describe(self):
         """Return one line that says what the figure shows."""
         return f"Scaling explorer: d_k {self.sizes[self.chosen]}, largest weight {self.weights.max():.3f}, trace {np.trace(self.jacobian):.3f}"
+
+
+class MaskExplorer(Explorable):
+    """The scores of a short sentence under a mask, and the weights that are left of them.
+
+    Parameters
+    ----------
+    tokens : list of str, 2 to 8 of them
+    scores : array_like, shape (n, n)
+        Scaled scores; row i belongs to the word that asks.
+    mask : array_like of bool, shape (n, n)
+        True where the word of the row may see the word of the column; all True unless given.
+    after : bool
+        Whether a hidden word loses its weight after softmax, instead of its score before it.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    _name = "mask_explorer"
+    _esm = module(_name)
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    scores = Numbers(2).tag(sync=True, figure=True)
+    mask = traitlets.List(traitlets.List(traitlets.Bool())).tag(sync=True, figure=True)
+    after = traitlets.Bool(False).tag(sync=True, figure=True)
+
+    def __init__(self, tokens, scores, mask=None, *, after=False, **kwargs):
+        mask = np.ones(np.shape(scores), bool) if mask is None else np.asarray(mask, bool)
+        super().__init__(tokens=tokens, scores=scores, mask=mask.tolist(), after=after, **kwargs)
+
+    @traitlets.validate("tokens", "scores", "mask")
+    def _check(self, proposal):
+        now = {name: getattr(self, name) for name in ("tokens", "scores", "mask")}
+        now[proposal.trait.name] = proposal.value
+        n = len(now["tokens"])
+        shapes = {name: np.shape(now[name]) for name in ("scores", "mask")}
+        if set(shapes.values()) != {(n, n)} or not 2 <= n <= 8:
+            raise traitlets.TraitError(f"2 to 8 words need scores and mask (n, n), but there are {n} words and {shapes}")
+        return proposal.value
+
+    @property
+    def weights(self):
+        """The pattern as it stands: array, shape (n, n)."""
+        scores, mask = np.array(self.scores), np.array(self.mask)
+        return softmax(scores) * mask if self.after else softmax(np.where(mask, scores, -np.inf))
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        hidden = np.size(self.mask) - np.sum(self.mask)
+        return f"Mask explorer: {hidden} of {np.size(self.mask)} pairs hidden; {self.tokens[-1]!r} attends to {listed(self.tokens, self.weights[-1], 2)}"
+
+
+class UpdatePlane(Explorable):
+    """A word in the plane, moved by the weighted sum of the values it attends to.
+
+    Parameters
+    ----------
+    tokens : list of str
+        The words it attends to.
+    asker : str
+        The word that moves.
+    E : array_like, shape (2,)
+        Where it starts.
+    V : array_like, shape (n, 2)
+    scores : array_like, shape (n,)
+        Scaled scores.
+    axes : list of two str
+        What the entries stand for.
+    spots : dict of array_like, shape (2,)
+        Named places to aim for.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    _name = "update_plane"
+    _esm = module(_name)
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    asker = traitlets.Unicode().tag(sync=True, figure=True)
+    E = Numbers(1).tag(sync=True, figure=True)
+    V = Numbers(2).tag(sync=True, figure=True)
+    scores = Numbers(1).tag(sync=True, figure=True)
+    axes = traitlets.List(traitlets.Unicode(), minlen=2, maxlen=2).tag(sync=True, figure=True)
+    places = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    spots = Numbers(2).tag(sync=True, figure=True)
+
+    def __init__(self, tokens, asker, E, V, scores, *, axes, spots, **kwargs):
+        places, spots = list(spots), list(spots.values())
+        super().__init__(tokens=tokens, asker=asker, E=E, V=V, scores=scores, axes=axes, places=places, spots=spots, **kwargs)
+
+    @traitlets.validate("tokens", "E", "V", "scores", "places", "spots")
+    def _check(self, proposal):
+        shapes = {name: np.shape(getattr(self, name)) for name in ("tokens", "E", "V", "scores", "places", "spots")}
+        shapes[proposal.trait.name] = np.shape(proposal.value)
+        n, n_spots = shapes["tokens"][0], shapes["places"][0]
+        wanted = {"tokens": (n,), "E": (2,), "V": (n, 2), "scores": (n,), "places": (n_spots,), "spots": (n_spots, 2)}
+        if shapes != wanted:
+            raise traitlets.TraitError(f"a plane needs E (2,), V (n, 2) and n scores for n words, and two numbers a spot, but has {shapes}")
+        return proposal.value
+
+    @property
+    def weights(self):
+        """The weights as they stand: array, shape (n,)."""
+        return softmax(self.scores)
+
+    @property
+    def moved(self):
+        """Where the word goes: array, shape (2,)."""
+        return np.array(self.E) + self.weights @ np.array(self.V)
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        x, y = self.moved
+        return f"Update plane: {self.asker!r} moves to ({x:.2f}, {y:.2f}), attending to {listed(self.tokens, self.weights, 2)}"
+
+
+class HeadsExplorer(Explorable):
+    """Several heads on one short sentence: the pattern of each, and what each adds to a word.
+
+    Parameters
+    ----------
+    tokens : list of str, 2 to 8 of them
+    known : dict of array_like, shape (d_model,)
+        The embedding of each word that has one; other words have only zeros.
+    W_Q, W_K : array_like, shape (n_heads, d_model, d_k)
+    W_V : array_like, shape (n_heads, d_model, d_v)
+    W_O : array_like, shape (n_heads, d_v, d_model)
+    heads, axes : list of str
+        Names of the heads, and of the entries of an embedding.
+    head, query : int
+        The head and the word that are shown.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    _name = "heads_explorer"
+    _esm = module(_name)
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    known = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    features = Numbers(2).tag(sync=True, figure=True)
+    W_Q = Numbers(3).tag(sync=True, figure=True)
+    W_K = Numbers(3).tag(sync=True, figure=True)
+    W_V = Numbers(3).tag(sync=True, figure=True)
+    W_O = Numbers(3).tag(sync=True, figure=True)
+    heads = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    axes = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    head = traitlets.Int(0).tag(sync=True, figure=True)
+    query = traitlets.Int(0).tag(sync=True, figure=True)
+
+    def __init__(self, tokens, known, W_Q, W_K, W_V, W_O, *, heads, axes, head=0, query=0, **kwargs):
+        super().__init__(
+            tokens=tokens, known=list(known), features=list(known.values()), W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O,
+            heads=heads, axes=axes, head=head, query=query, **kwargs,
+        )
+
+    @traitlets.validate("tokens", "known", "features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "head", "query")
+    def _check(self, proposal):
+        now = {name: getattr(self, name) for name in self.trait_names(figure=True)}
+        now[proposal.trait.name] = proposal.value
+        shapes = {name: np.shape(now[name]) for name in ("features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "known")}
+        (n_heads, d_model, d_k), d_v = shapes["W_Q"], shapes["W_V"][2]
+        wanted = {
+            "features": (len(now["known"]), d_model), "W_Q": (n_heads, d_model, d_k), "W_K": (n_heads, d_model, d_k),
+            "W_V": (n_heads, d_model, d_v), "W_O": (n_heads, d_v, d_model), "heads": (n_heads,), "axes": (d_model,),
+            "known": (len(now["known"]),),
+        }
+        if shapes != wanted:
+            raise traitlets.TraitError(f"the sizes of the heads do not fit each other: {shapes}")
+        if not 2 <= len(now["tokens"]) <= 8:
+            raise traitlets.TraitError(f"this figure takes 2 to 8 words, but there are {len(now['tokens'])}")
+        for name, size in {"head": n_heads, "query": len(now["tokens"])}.items():
+            if not 0 <= now[name] < size:
+                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {now[name]}")
+        return proposal.value
+
+    @property
+    def weights(self):
+        """The pattern of each head: array, shape (n_heads, n, n)."""
+        return self._attend(slice(None))[1]
+
+    @property
+    def updates(self):
+        """What each head adds to each word: array, shape (n_heads, n, d_model)."""
+        return np.array([self._attend(slice(h, h + 1))[0] for h in range(len(self.heads))])
+
+    def _attend(self, heads):
+        nothing = np.zeros(len(self.axes))
+        X = np.array([dict(zip(self.known, self.features)).get(token, nothing) for token in self.tokens])
+        return multi_head_attention(X, *(np.array(W)[heads] for W in (self.W_Q, self.W_K, self.W_V, self.W_O)))
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        weights = self.weights[self.head, self.query]
+        return f"Heads explorer: in the head {self.heads[self.head]!r}, {self.tokens[self.query]!r} attends to {listed(self.tokens, weights, 2)}"
+
+
+class ParameterCounter(Explorable):
+    """The sizes of a transformer, and how many numbers each of its parts has to learn.
+
+    Parameters
+    ----------
+    presets : dict of TransformerConfig
+        Models to choose from, by name.
+    chosen : str
+        The one to start with.
+    biases, norms, positions, tied : bool
+        As for `count_parameters`.
+
+    Raises
+    ------
+    KeyError
+        If there is no such model.
+    traitlets.TraitError
+        If a size is set to something other than an integer from 1 to 1,000,000.
+    """
+
+    _name = "parameter_counter"
+    _esm = module(_name)
+
+    presets = traitlets.Dict().tag(sync=True, figure=True)
+    d_model = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    n_heads = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    d_k = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    n_layers = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    vocab_size = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    n_positions = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    d_ff = traitlets.Int(1, min=1, max=1_000_000).tag(sync=True, figure=True)
+    biases = traitlets.Bool(True).tag(sync=True, figure=True)
+    norms = traitlets.Bool(True).tag(sync=True, figure=True)
+    positions = traitlets.Bool(True).tag(sync=True, figure=True)
+    tied = traitlets.Bool(True).tag(sync=True, figure=True)
+
+    def __init__(self, presets, chosen, **kwargs):
+        presets = {name: vars(config) for name, config in presets.items()}
+        super().__init__(presets=presets, **presets[chosen], **kwargs)
+
+    @property
+    def config(self):
+        """The sizes as they stand: a TransformerConfig."""
+        return TransformerConfig(**{field.name: getattr(self, field.name) for field in fields(TransformerConfig)})
+
+    @property
+    def counts(self):
+        """The parameters of each part as they stand: dict of int."""
+        return count_parameters(self.config, biases=self.biases, norms=self.norms, positions=self.positions, tied=self.tied)
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        return f"Parameter counter: {self.counts['total']:,} parameters"
+
+
+class CostExplorer(Explorable):
+    """What a text of n tokens asks of a model: memory, and the share of work that grows with n.
+
+    Parameters
+    ----------
+    presets : dict of TransformerConfig
+        Models to choose from, by name.
+    chosen : str
+        The one that is shown.
+    n_tokens : int
+        A power of two from 128 to 1,048,576.
+    key_heads : int, optional
+        How many heads of keys and values a layer keeps; as many as there are heads unless given.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If there is no such model, `n_tokens` is no such power of two, or `key_heads` does not divide the number of heads.
+    """
+
+    _name = "cost_explorer"
+    _esm = module(_name)
+
+    presets = traitlets.Dict().tag(sync=True, figure=True)
+    chosen = traitlets.Unicode().tag(sync=True, figure=True)
+    n_tokens = traitlets.Int().tag(sync=True, figure=True)
+    key_heads = traitlets.Int().tag(sync=True, figure=True)
+
+    def __init__(self, presets, chosen, *, n_tokens=2048, key_heads=None, **kwargs):
+        presets = {name: {**vars(config), "parameters": count_parameters(config)["total"]} for name, config in presets.items()}
+        key_heads = presets.get(chosen, {"n_heads": 1})["n_heads"] if key_heads is None else key_heads
+        super().__init__(presets=presets, chosen=chosen, n_tokens=n_tokens, key_heads=key_heads, **kwargs)
+
+    @traitlets.validate("chosen", "key_heads", "n_tokens")
+    def _check(self, proposal):
+        now = {"chosen": self.chosen, "key_heads": self.key_heads, "n_tokens": self.n_tokens, proposal.trait.name: proposal.value}
+        if now["chosen"] not in self.presets:
+            raise traitlets.TraitError(f"chosen must be one of {', '.join(self.presets)}, but is {now['chosen']!r}")
+        n_heads = self.presets[now["chosen"]]["n_heads"]
+        if now["key_heads"] < 1 or n_heads % now["key_heads"]:
+            raise traitlets.TraitError(f"key_heads must divide the {n_heads} heads of {now['chosen']!r}, but is {now['key_heads']}")
+        if now["n_tokens"] not in [2**power for power in range(7, 21)]:
+            raise traitlets.TraitError(f"n_tokens must be a power of two from 128 to 1,048,576, but is {now['n_tokens']}")
+        return proposal.value
+
+    @property
+    def costs(self):
+        """Bytes of `parameters`, of one layer's `patterns` and of the `cache`, and the `share` of work: dict."""
+        sizes = self.presets[self.chosen]
+        pairs = 4 * self.n_tokens * sizes["n_heads"] * sizes["d_k"]
+        matrices = 2 * sizes["d_model"] * (2 * (sizes["n_heads"] + self.key_heads) * sizes["d_k"] + 2 * sizes["d_ff"])
+        return {
+            "parameters": 2 * sizes["parameters"],
+            "patterns": 2 * sizes["n_heads"] * self.n_tokens**2,
+            "cache": 4 * sizes["n_layers"] * self.key_heads * sizes["d_k"] * self.n_tokens,
+            "share": pairs / (pairs + matrices),
+        }
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        return f"Cost explorer: {self.n_tokens:,} tokens in {self.chosen!r} keep {self.costs['cache'] / 2**30:.2f} GiB of keys and values"

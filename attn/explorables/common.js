@@ -85,6 +85,44 @@ function keyBar(name) {
   return { row, set };
 }
 
+// A plane for vectors of two entries; it shows -PLANE_REACH to PLANE_REACH on both axes.
+const PLANE_REACH = 3;
+const PLANE_SIZE = 320;
+
+function toPixels([x, y]) {
+  const unit = PLANE_SIZE / (2 * PLANE_REACH);
+  return [PLANE_SIZE / 2 + x * unit, PLANE_SIZE / 2 - y * unit];
+}
+
+function emptyPlane(label) {
+  const plane = drawing("svg", { viewBox: `0 0 ${PLANE_SIZE} ${PLANE_SIZE}`, class: "attn-plane", role: "img", "aria-label": label });
+  for (let i = -PLANE_REACH + 1; i < PLANE_REACH; i++) {
+    const [at] = toPixels([i, 0]);
+    const kind = i === 0 ? "attn-axis" : "attn-grid";
+    plane.append(drawing("line", { x1: at, y1: 0, x2: at, y2: PLANE_SIZE, class: kind }),
+      drawing("line", { x1: 0, y1: PLANE_SIZE - at, x2: PLANE_SIZE, y2: PLANE_SIZE - at, class: kind }));
+    if (i === 0) continue;
+    plane.append(drawing("text", { x: at, y: PLANE_SIZE / 2 + 14, class: "attn-tick", "text-anchor": "middle" }, format(i, 0)),
+      drawing("text", { x: PLANE_SIZE / 2 - 5, y: PLANE_SIZE - at + 4, class: "attn-tick", "text-anchor": "end" }, format(i, 0)));
+  }
+  return plane;
+}
+
+// An arrow in the plane; `set(from, to)` moves it, and one that is hardly longer than a dot is not drawn.
+function planeArrow(className) {
+  const shaft = drawing("line", { class: "attn-shaft" });
+  const head = drawing("path", { class: "attn-tip", d: "M0,0 L-11,-6 L-11,6 Z" });
+  const group = drawing("g", { class: className }, shaft, head);
+  const set = (from, to) => {
+    const [x0, y0] = toPixels(from);
+    const [x1, y1] = toPixels(to);
+    group.setAttribute("visibility", Math.hypot(x1 - x0, y1 - y0) < 4 ? "hidden" : "visible");
+    Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 }).forEach(([name, value]) => shaft.setAttribute(name, value));
+    head.setAttribute("transform", `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})`);
+  };
+  return { group, set };
+}
+
 // One choice of several as native radio buttons; `set(i)` marks choice i.
 function choice({ legend, labels, onChoose }) {
   const name = `attn-${Math.random().toString(36).slice(2)}`; // radio buttons are grouped by name, page-wide

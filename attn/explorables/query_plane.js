@@ -1,53 +1,21 @@
 // The query plane: a query as an arrow that the reader turns, keys as points, and the mixture that comes out.
 
-const REACH = 3; // the plane shows -REACH to REACH on both axes
-const SIZE = 320;
-
 function attendOne({ q, K, V }) {
   const scores = K.map((k) => dot(q, k));
   const weights = softmax(scores.map((score) => score / Math.sqrt(q.length)));
   return { scores, weights, output: V[0].map((_, d) => dot(weights, V.map((v) => v[d]))) };
 }
 
-function toPixels([x, y]) {
-  return [SIZE / 2 + (x * SIZE) / (2 * REACH), SIZE / 2 - (y * SIZE) / (2 * REACH)];
-}
-
-function arrow(className) {
-  const shaft = drawing("line", { class: "attn-shaft" });
-  const head = drawing("path", { class: "attn-tip", d: "M0,0 L-11,-6 L-11,6 Z" });
-  const group = drawing("g", { class: className }, shaft, head);
-  const set = ([x, y]) => {
-    const [x0, y0] = toPixels([0, 0]);
-    const [x1, y1] = toPixels([x, y]);
-    Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 }).forEach(([name, value]) => shaft.setAttribute(name, value));
-    head.setAttribute("transform", `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})`);
-  };
-  return { group, set };
-}
-
-// The grid with its numbers, and a point and a label for each key.
+// The plane with a point and a label for each key.
 function drawPlane(state) {
-  const plane = drawing("svg", {
-    viewBox: `0 0 ${SIZE} ${SIZE}`, class: "attn-plane", role: "img",
-    "aria-label": `The query of ${state.asker} as an arrow among the keys of ${state.tokens.join(", ")}; the sliders move it.`,
-  });
-  for (let i = -REACH + 1; i < REACH; i++) {
-    const [at] = toPixels([i, 0]);
-    const kind = i === 0 ? "attn-axis" : "attn-grid";
-    plane.append(drawing("line", { x1: at, y1: 0, x2: at, y2: SIZE, class: kind }),
-      drawing("line", { x1: 0, y1: SIZE - at, x2: SIZE, y2: SIZE - at, class: kind }));
-    if (i === 0) continue;
-    plane.append(drawing("text", { x: at, y: SIZE / 2 + 14, class: "attn-tick", "text-anchor": "middle" }, format(i, 0)),
-      drawing("text", { x: SIZE / 2 - 5, y: SIZE - at + 4, class: "attn-tick", "text-anchor": "end" }, format(i, 0)));
-  }
+  const plane = emptyPlane(`The query of ${state.asker} as an arrow among the keys of ${state.tokens.join(", ")}; the sliders move it.`);
   const points = state.K.map((k, j) => {
     const [x, y] = toPixels(k);
     const point = drawing("circle", { cx: x, cy: y, class: "attn-key-point" });
     plane.append(point, drawing("text", { x: x + 12, y: y - 10, class: "attn-key-label" }, state.tokens[j]));
     return point;
   });
-  const query = arrow("attn-query-arrow");
+  const query = planeArrow("attn-query-arrow");
   plane.append(query.group);
   return { plane, points, query };
 }
@@ -55,12 +23,12 @@ function drawPlane(state) {
 // Report where in the plane the pointer is held, in steps of 0.05.
 function followPointer(plane, onMove) {
   let dragging = false;
-  const clamp = (number) => Math.max(-REACH, Math.min(REACH, Math.round(number * 20) / 20));
+  const clamp = (number) => Math.max(-PLANE_REACH, Math.min(PLANE_REACH, Math.round(number * 20) / 20));
   const tell = (event) => {
     const box = plane.getBoundingClientRect();
     onMove([
-      clamp(((event.clientX - box.left) / box.width - 0.5) * 2 * REACH),
-      clamp((0.5 - (event.clientY - box.top) / box.height) * 2 * REACH),
+      clamp(((event.clientX - box.left) / box.width - 0.5) * 2 * PLANE_REACH),
+      clamp((0.5 - (event.clientY - box.top) / box.height) * 2 * PLANE_REACH),
     ]);
   };
   plane.addEventListener("pointerdown", (event) => {
@@ -85,7 +53,7 @@ function render({ model, el }) {
     const { plane, points, query } = drawPlane(state);
     followPointer(plane, (q) => change(model, { q }));
     const sliders = state.q.map((_, d) => slider({
-      label: indexed("q", d), min: -REACH, max: REACH, step: 0.05, className: "attn-query",
+      label: indexed("q", d), min: -PLANE_REACH, max: PLANE_REACH, step: 0.05, className: "attn-query",
       onInput: (number) => change(model, { q: state.q.map((entry, i) => (i === d ? number : entry)) }),
     }));
     const bars = tokens.map(keyBar);
@@ -107,7 +75,7 @@ function render({ model, el }) {
     if (fixed !== drawn) build();
     drawn = fixed;
     const { weights, output } = attendOne(state);
-    parts.query.set(state.q);
+    parts.query.set([0, 0], state.q);
     parts.sliders.forEach((one, d) => one.set(state.q[d]));
     parts.points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
     parts.bars.forEach((bar, j) => bar.set(weights[j]));

@@ -1,0 +1,84 @@
+// The parameter counter: the sizes of a transformer, and how many numbers it has to learn, part by part. The reader
+// takes one of the listed models or sets sizes; counts are exact, so they are BigInts.
+
+const SIZES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"];
+const OPTIONS = { biases: "biases", norms: "layer norms", positions: "table of positions", tied: "unembedding tied to the embedding" };
+const LARGEST = 1_000_000;
+
+// As attn.parameters.count_parameters.
+function countParameters(state) {
+  const [d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff] = SIZES.map((name) => BigInt(state[name]));
+  const parts = {
+    attention: n_layers * n_heads * 4n * d_model * d_k,
+    mlp: n_layers * 2n * d_model * d_ff,
+    embedding: vocab_size * d_model,
+    unembedding: state.tied ? 0n : vocab_size * d_model,
+    positions: state.positions ? n_positions * d_model : 0n,
+    norms: state.norms ? (2n * n_layers + 1n) * 2n * d_model : 0n,
+    biases: state.biases ? n_layers * (3n * n_heads * d_k + d_model + d_ff + d_model) : 0n,
+  };
+  return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0n) };
+}
+
+function grouped(number) {
+  return number.toLocaleString("en-US");
+}
+
+function render({ model, el }) {
+  const root = figureRoot(el, "Parameter counter");
+  const names = [...SIZES, ...Object.keys(OPTIONS), "presets"];
+  const start = readState(model, names);
+  const { line, tell } = reporter();
+  const { presets, ...changing } = start;
+  const labels = Object.keys(presets);
+  const choose = choice({ legend: "Model", labels, onChoose: (i) => change(model, presets[labels[i]]) });
+  const problem = element("p", { className: "attn-problem", role: "status" });
+
+  const fields = SIZES.map((name) => {
+    const input = element("input", { type: "number", min: 1, max: LARGEST, step: 1 });
+    input.addEventListener("input", () => {
+      const number = Number(input.value);
+      const fits = input.value !== "" && Number.isInteger(number) && number >= 1 && number <= LARGEST;
+      problem.textContent = fits ? "" : `${name} must be a whole number from 1 to ${grouped(LARGEST)}, but is “${input.value}”; the counts are those of ${model.get(name)}.`;
+      if (fits) change(model, { [name]: number });
+    });
+    return { name, input, row: element("label", { className: "attn-field" }, element("span", {}, name), input) };
+  });
+  const boxes = Object.entries(OPTIONS).map(([name, label]) => {
+    const input = element("input", { type: "checkbox" });
+    input.addEventListener("change", () => change(model, { [name]: input.checked }));
+    return { name, input, row: element("label", {}, input, element("span", {}, label)) };
+  });
+  const bars = Object.keys(countParameters(start)).filter((name) => name !== "total").map((name) => {
+    const bar = element("span", { className: "attn-bar" });
+    const value = element("output", { className: "attn-value" });
+    return { name, bar, value, row: element("div", { className: "attn-counted" }, element("span", {}, name), bar, value) };
+  });
+  root.replaceChildren(
+    choose.row, element("div", { className: "attn-fields" }, ...fields.map((one) => one.row)), problem,
+    element("fieldset", { className: "attn-choice" }, element("legend", {}, "Counted"), ...boxes.map((one) => one.row)),
+    element("div", { className: "attn-knobs" }, ...bars.map((one) => one.row)), line, resetButton(model, changing));
+
+  const update = () => {
+    const state = readState(model, names);
+    const counts = countParameters(state);
+    choose.set(Object.values(presets).findIndex((sizes) => SIZES.every((name) => sizes[name] === state[name])));
+    fields.forEach(({ name, input }) => {
+      if (Number(input.value) !== state[name]) {
+        input.value = state[name];
+        problem.textContent = "";
+      }
+    });
+    boxes.forEach(({ name, input }) => (input.checked = state[name]));
+    bars.forEach(({ name, bar, value }) => {
+      bar.style.setProperty("--attn-w", Number(counts[name]) / Number(counts.total));
+      value.textContent = grouped(counts[name]);
+    });
+    const share = (100 * Number(counts.attention)) / Number(counts.total);
+    tell(`${grouped(counts.total)} parameters; ${format(share)} % of them are in the attention matrices.`);
+  };
+
+  return follow(model, names, update);
+}
+
+export default { render, countParameters };
