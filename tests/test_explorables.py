@@ -150,6 +150,8 @@ def test_the_cost_explorer_computes_what_the_class_computes(blank):
         assert page.evaluate("state => attnExplorables.cost_explorer.costs(state)", figure.state()) == pytest.approx(figure.costs, rel=1e-12)
     layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
     assert CostExplorer(GPT3, "175B").costs["cache"] == 2048 * 96 * layer
+    shared = CostExplorer(GPT3, "175B", key_heads=8).costs["parameters"]  # 88 heads less in W_K, W_V and their biases
+    assert CostExplorer(GPT3, "175B").costs["parameters"] - shared == 2 * 96 * 2 * 88 * 128 * 12289
     assert CostExplorer(GPT3, "175B").costs["share"] == pytest.approx(2048 / (2048 + 6 * 12288))
 
 

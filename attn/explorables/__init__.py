@@ -631,8 +631,9 @@ class CostExplorer(Explorable):
         sizes = self.presets[self.chosen]
         pairs = 4 * self.n_tokens * sizes["n_heads"] * sizes["d_k"]
         matrices = 2 * sizes["d_model"] * (2 * (sizes["n_heads"] + self.key_heads) * sizes["d_k"] + 2 * sizes["d_ff"])
+        saved = 2 * sizes["n_layers"] * (sizes["n_heads"] - self.key_heads) * sizes["d_k"] * (sizes["d_model"] + 1)
         return {
-            "parameters": 2 * sizes["parameters"],
+            "parameters": 2 * (sizes["parameters"] - saved),
             "patterns": 2 * sizes["n_heads"] * self.n_tokens**2,
             "cache": 4 * sizes["n_layers"] * self.key_heads * sizes["d_k"] * self.n_tokens,
             "share": pairs / (pairs + matrices),

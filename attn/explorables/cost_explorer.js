@@ -8,8 +8,9 @@ function costs({ presets, chosen, n_tokens, key_heads }) {
   const { d_model, n_heads, d_k, n_layers, d_ff, parameters } = presets[chosen];
   const pairs = 4 * n_tokens * n_heads * d_k; // one token against n keys and n values: a multiplication and an addition each
   const matrices = 2 * d_model * (2 * n_heads * d_k + 2 * key_heads * d_k + 2 * d_ff);
+  const saved = 2 * n_layers * (n_heads - key_heads) * d_k * (d_model + 1); // W_K and W_V with their biases
   return {
-    parameters: BYTES * parameters,
+    parameters: BYTES * (parameters - saved),
     patterns: BYTES * n_heads * n_tokens ** 2,
     cache: BYTES * 2 * n_layers * key_heads * d_k * n_tokens,
     share: pairs / (pairs + matrices),
@@ -54,7 +55,7 @@ function render({ model, el }) {
     const share = weightBar();
     root.replaceChildren(choose.row,
       element("div", { className: "attn-knobs" }, tokens.row, heads.row),
-      element("p", { className: "attn-caption" }, "Memory at two bytes a number; half a bar is a factor of a thousand"),
+      element("p", { className: "attn-caption" }, "Memory at two bytes a number; a third of a bar is a factor of a thousand"),
       ...bars.map((one) => one.row),
       element("p", { className: "attn-caption" }, "Share of the last token's work that depends on how many came before"),
       element("div", { className: "attn-counted" }, element("span", {}, "pairs of tokens"), share.bar, share.value),
@@ -71,7 +72,7 @@ function render({ model, el }) {
     parts.tokens.set(Math.log2(state.n_tokens));
     parts.heads.set(parts.divisors.indexOf(state.key_heads));
     parts.bars.forEach(({ name, bar, value }) => {
-      bar.style.setProperty("--attn-w", Math.max(0, Math.min(1, (Math.log2(found[name]) - 30) / 20 + 0.5)));
+      bar.style.setProperty("--attn-w", Math.max(0, Math.min(1, (Math.log2(found[name]) - 20) / 30)));
       value.textContent = inUnits(found[name]);
     });
     parts.share.set(found.share);
