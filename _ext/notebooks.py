@@ -22,6 +22,7 @@ def execute(path):
 def on_all_cores(work, paths):
     """Yield the path and the result of each, as they become ready in order."""
     os.environ["OMP_NUM_THREADS"] = "1"  # kernels run side by side: one core each
+    os.environ["TQDM_DISABLE"] = "1"  # a progress bar is for a reader who waits, not for the page
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from zip(paths, pool.map(work, paths))
 

@@ -6,6 +6,7 @@ from attn.attention import (
     scaled_dot_product_attention,
     scaled_dot_product_attention_backward,
     softmax,
+    softmax_backward,
 )
 from attn.heads import multi_head_attention, multi_head_attention_backward
 
@@ -17,4 +18,5 @@ __all__ = [
     "scaled_dot_product_attention",
     "scaled_dot_product_attention_backward",
     "softmax",
+    "softmax_backward",
 ]

@@ -51,6 +51,34 @@ def softmax(scores, axis=-1):
     return np.divide(weights, np.where(total == 0, 1, total), out=weights)
 
 
+def softmax_backward(grad_weights, weights):
+    """Carry a gradient from the weights of softmax back to the scores.
+
+    Parameters
+    ----------
+    grad_weights, weights : array_like, shape (..., n)
+        The gradient of a loss with respect to the weights, and the weights themselves; softmax
+        ran over the last axis.
+
+    Returns
+    -------
+    array, shape (..., n)
+        Each row sums to zero: adding the same to all scores changes nothing.
+
+    Notes
+    -----
+    weights * (grad_weights - sum(weights * grad_weights)), which is the Jacobian
+    diag(p) - p p^T times the gradient without ever building it.
+
+    Examples
+    --------
+    >>> softmax_backward([1.0, 0.0], [0.5, 0.5])
+    array([ 0.25, -0.25])
+    """
+    grad_weights, weights = _as_floats(grad_weights=grad_weights, weights=weights)
+    return weights * (grad_weights - np.sum(weights * grad_weights, axis=-1, keepdims=True))
+
+
 def causal_mask(n_queries, n_keys=None):
     """Say which keys each query may attend to when no query may look ahead.
 
@@ -174,8 +202,7 @@ def scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, *, scal
     scale = _scale(Q, scale)
     with np.errstate(over="ignore", invalid="ignore"):
         grad_weights = np.where(weights == 0, 0, grad_output @ np.swapaxes(V, -1, -2))
-    inner = np.sum(weights * grad_weights, axis=-1, keepdims=True)
-    grad_scores = scale * weights * (grad_weights - inner)
+    grad_scores = scale * softmax_backward(grad_weights, weights)
     grad_Q = _weighted_sum(grad_scores, K)
     grad_K = _weighted_sum(np.swapaxes(grad_scores, -1, -2), Q)
     grad_V = _weighted_sum(np.swapaxes(weights, -1, -2), grad_output)

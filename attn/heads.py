@@ -44,9 +44,11 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
     X, W_Q, W_K, W_V, W_O = map(np.asarray, (X, W_Q, W_K, W_V, W_O))
     context = X if context is None else np.asarray(context)
     _check_sizes(X, W_Q, W_K, W_V, W_O, context)
-    Q, K, V = _project(X, context, W_Q, W_K, W_V)
+    group = len(W_Q) // len(W_K)
+    Q, K, V = split(X, W_Q), split(context, W_K), split(context, W_V)
+    K, V = np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
     mixtures, weights = scaled_dot_product_attention(Q, K, V, mask)
-    return np.sum(mixtures @ W_O, axis=-3), weights
+    return merge(mixtures, W_O), weights
 
 
 def multi_head_attention_backward(grad_output, X, W_Q, W_K, W_V, W_O, weights, *, context=None):
@@ -73,44 +75,86 @@ def multi_head_attention_backward(grad_output, X, W_Q, W_K, W_V, W_O, weights, *
     grad_output, X, W_Q, W_K, W_V, W_O = map(np.asarray, (grad_output, X, W_Q, W_K, W_V, W_O))
     asked = X if context is None else np.asarray(context)
     _check_sizes(X, W_Q, W_K, W_V, W_O, asked)
-    Q, K, V = _project(X, asked, W_Q, W_K, W_V)
-    mixtures = weights @ V
-    grad_mixtures = grad_output[..., None, :, :] @ np.swapaxes(W_O, -1, -2)
+    group = len(W_Q) // len(W_K)
+    Q, K, V = split(X, W_Q), split(asked, W_K), split(asked, W_V)
+    K, V = np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
+    grad_mixtures, grad_W_O = merge_backward(grad_output, weights @ V, W_O)
     grad_Q, grad_K, grad_V = scaled_dot_product_attention_backward(grad_mixtures, Q, K, V, weights)
-    grad_K, grad_V = (_sum_groups(grad, len(W_K)) for grad in (grad_K, grad_V))
-    grad_X = _back_to_tokens(grad_Q, W_Q)
-    grad_asked = _back_to_tokens(grad_K, W_K) + _back_to_tokens(grad_V, W_V)
-    grads_W = [_back_to_matrices(X, grad_Q), _back_to_matrices(asked, grad_K), _back_to_matrices(asked, grad_V)]
-    grad_W_O = _sum_leading(np.swapaxes(mixtures, -1, -2) @ grad_output[..., None, :, :])
+    grad_X, grad_W_Q = split_backward(grad_Q, X, W_Q)
+    grad_keys, grad_W_K = split_backward(_sum_groups(grad_K, len(W_K)), asked, W_K)
+    grad_values, grad_W_V = split_backward(_sum_groups(grad_V, len(W_V)), asked, W_V)
+    grad_asked, grads_W = grad_keys + grad_values, (grad_W_Q, grad_W_K, grad_W_V)
     if context is None:
         return grad_X + grad_asked, *grads_W, grad_W_O, None
     return grad_X, *grads_W, grad_W_O, grad_asked
 
 
-def _project(X, context, W_Q, W_K, W_V):
-    """Return Q, K and V with one axis for heads; a shared key head is repeated for its group."""
-    group = len(W_Q) // len(W_K)
-    Q, K, V = X[..., None, :, :] @ W_Q, context[..., None, :, :] @ W_K, context[..., None, :, :] @ W_V
-    return Q, np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
+def split(X, W):
+    """Map tokens into every head: X W for each head, as one product.
+
+    Parameters
+    ----------
+    X : array, shape (..., n, d_model)
+    W : array, shape (n_heads, d_model, d_k)
+
+    Returns
+    -------
+    array, shape (..., n_heads, n, d_k)
+    """
+    *leading, n, _ = X.shape
+    return np.swapaxes((as_rows(X) @ _beside(W)).reshape(*leading, n, len(W), W.shape[2]), -2, -3)
+
+
+def split_backward(grad_output, X, W):
+    """Return the gradients of X and W; shapes as in `split`."""
+    rows, grad = as_rows(X), as_rows(_unite(grad_output))
+    grad_W = (rows.T @ grad).reshape(-1, len(W), W.shape[2])
+    return (grad @ _beside(W).T).reshape(X.shape), np.swapaxes(grad_W, 0, 1)
+
+
+def merge(mixtures, W_O):
+    """Add up what all heads propose: mixtures side by side, times all W_O stacked.
+
+    Parameters
+    ----------
+    mixtures : array, shape (..., n_heads, n, d_v)
+    W_O : array, shape (n_heads, d_v, d_model)
+
+    Returns
+    -------
+    array, shape (..., n, d_model)
+    """
+    united = _unite(mixtures)
+    return (as_rows(united) @ as_rows(W_O)).reshape(*united.shape[:-1], -1)
+
+
+def merge_backward(grad_output, mixtures, W_O):
+    """Return the gradients of the mixtures and of W_O; shapes as in `merge`."""
+    united, grad = _unite(mixtures), as_rows(grad_output)
+    grad_united = (grad @ as_rows(W_O).T).reshape(*united.shape[:-1], len(W_O), -1)
+    return np.swapaxes(grad_united, -2, -3), (as_rows(united).T @ grad).reshape(W_O.shape)
+
+
+def as_rows(X):
+    """Return X as a matrix of rows: one large product is faster than many small ones."""
+    return X.reshape(-1, X.shape[-1])
+
+
+def _beside(W):
+    """Put the matrices of all heads side by side: (d_model, n_heads * d_k)."""
+    return np.swapaxes(W, 0, 1).reshape(W.shape[1], -1)
+
+
+def _unite(per_head):
+    """Put what all heads hold of a token side by side: (..., n, n_heads * d)."""
+    swapped = np.swapaxes(per_head, -2, -3)
+    return swapped.reshape(*swapped.shape[:-2], -1)
 
 
 def _sum_groups(grad, n_key_heads):
     """Add up the gradients of the heads that share a key head."""
     *leading, n_heads, n, size = grad.shape
     return grad.reshape(*leading, n_key_heads, n_heads // n_key_heads, n, size).sum(axis=-3)
-
-
-def _back_to_tokens(grad, W):
-    return np.sum(grad @ np.swapaxes(W, -1, -2), axis=-3)
-
-
-def _back_to_matrices(tokens, grad):
-    return _sum_leading(np.swapaxes(tokens, -1, -2)[..., None, :, :] @ grad)
-
-
-def _sum_leading(grad):
-    """Sum over all axes before (n_heads, rows, columns)."""
-    return np.sum(grad, axis=tuple(range(grad.ndim - 3)))
 
 
 def _check_sizes(X, W_Q, W_K, W_V, W_O, context):

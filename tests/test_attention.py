@@ -1,8 +1,10 @@
 """Softmax, masks, attention and its gradient: against PyTorch, differences and properties."""
 
+import re
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import attn
 from attn import (
     blockwise_attention,
     causal_mask,
@@ -314,6 +317,14 @@ def test_the_gradient_agrees_with_central_differences(seed, leading, masked, sca
 def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
     code = "import sys, attn; sys.exit(any(m in sys.modules for m in ('matplotlib', 'ipywidgets', 'anywidget')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_modules_import_only_from_those_above_them():
+    order = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "exercises", "explorables"]
+    for place, name in enumerate(order):
+        path = Path(attn.__file__).parent / (f"{name}.py" if name != "explorables" else "explorables/__init__.py")
+        imported = re.findall(r"^from attn\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert set(imported) <= set(order[:place]), name
 
 
 # --- a block at a time ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import traitlets
 from numpy.testing import assert_allclose
 
 from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
-from attn.explorables import FOLDER, AttentionExplorer, CostExplorer, HeadsExplorer, MaskExplorer, ParameterCounter, QueryPlane, ScalingExplorer, SoftmaxExplorer, UpdatePlane, book_script, read_source
+from attn.explorables import FOLDER, AttentionExplorer, CostExplorer, GaugeExplorer, HeadsExplorer, MaskExplorer, ParameterCounter, QueryPlane, ScalingExplorer, SoftmaxExplorer, TrainingExplorer, UpdatePlane, book_script, read_source
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
 
@@ -446,6 +446,47 @@ def test_tokens_key_heads_and_a_model_are_chosen(blank):
     assert page.locator(".attn-slider output").all_inner_texts() == ["2,048", "96"]
 
 
+def training_explorer(**changes):
+    rng = np.random.default_rng(8)
+    runs = {name: (softmax(3 * rng.normal(size=(4, 3))), rng.random(4)) for name in ("queries", "all")}
+    return TrainingExplorer(**{"tokens": ["cat", "sat", "<b>mat"], "steps": [0, 1, 10, 500], "runs": runs, **changes})
+
+
+def test_training_is_scrubbed_step_by_step(blank):
+    figure = training_explorer()
+    page = blank(html(figure))
+    weights = page.locator(".attn-weighted output")
+    slider = page.get_by_role("slider", name="step")
+    for i in range(4):
+        assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights[0][i]]
+        assert page.locator(".attn-slider output").inner_text() == str(figure.steps[i])
+        slider.press("ArrowRight")
+    page.get_by_label("all", exact=True).click()
+    assert weights.all_inner_texts() == [f"{weight:.3f}" for weight in figure.weights[1][3]]
+    assert page.locator(".attn-weighted .attn-key").all_inner_texts()[2] == "<b>mat"
+    drawn = page.locator(".attn-curve").nth(1).get_attribute("d").removeprefix("M").split(" L")
+    heights = [150 * (1 - weight) for weight in np.array(figure.weights)[1, :, 1]]
+    assert_allclose([float(point.split(",")[1]) for point in drawn], heights, atol=0.06)
+    places = [float(point.split(",")[0]) for point in drawn]
+    assert places[0] == 0 and places[-1] == 340 and sorted(places) == places
+
+
+def test_a_stretch_moves_cosines_and_no_score(blank):
+    rng = np.random.default_rng(10)
+    figure = GaugeExplorer(["<b>a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)))
+    before = figure.maps
+    page = blank(html(figure))
+    page.get_by_role("slider", name="stretch").press("End")
+    figure.power = 4.0
+    for shown, label in enumerate(["cosines of keys", "cosines of queries", "scores"]):
+        page.get_by_label(label).click()
+        assert_allclose(shown_numbers(page, ".attn-pattern td .attn-cell"), figure.maps[shown].ravel(), atol=0.006)
+    assert_allclose(page.evaluate("state => attnExplorables.gauge_explorer.regauge(state)", figure.state()), figure.maps, atol=1e-12)
+    assert_allclose(figure.maps[2], before[2])
+    assert np.abs(figure.maps[:2] - before[:2]).max(axis=(1, 2)).min() > 0.1
+    assert page.locator("tbody th").all_inner_texts() == ["<b>a", "b", "c"]
+
+
 def test_words_of_the_plane_are_text(blank):
     tokens = ["</script><b>cat</b>", "<img/src=x>", "'\""]
     page = blank(html(QueryPlane(tokens, "<i>it</i>", [0, 1], [[2, 1], [1, 1], [1, 2]], np.eye(3))))
@@ -485,6 +526,9 @@ def test_words_of_the_plane_are_text(blank):
         (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
         (lambda: CostExplorer(GPT3, "176B"), r"but is '176B'"),
         (lambda: CostExplorer(GPT3, "175B", n_tokens=1000), r"but is 1000"),
+        (lambda: training_explorer(tokens=["a", "b"]), r"2 runs of 4 steps on 2 words do not fit {'weights': \(2, 4, 3\)"),
+        (lambda: training_explorer(moment=4), r"moment must be from 0 to 3, but is 4"),
+        (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)), r"'Q': \(2, 2\), 'K': \(3, 3\)"),
         (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
     ],
 )

@@ -642,3 +642,109 @@ class CostExplorer(Explorable):
     def describe(self):
         """Return one line that says what the figure shows."""
         return f"Cost explorer: {self.n_tokens:,} tokens in {self.chosen!r} keep {self.costs['cache'] / 2**30:.2f} GiB of keys and values"
+
+
+class TrainingExplorer(Explorable):
+    """Weights recorded while matrices were trained, to be looked through step by step.
+
+    Parameters
+    ----------
+    tokens : list of str
+        The words whose weights were recorded.
+    steps : list of int
+        The steps at which they were, from 0 on, rising.
+    runs : dict of (weights, losses)
+        By what was trained: arrays of shape (n_steps, n_tokens) and (n_steps,).
+    run, moment : int
+        Which run is shown, and which of the steps.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    _name = "training_explorer"
+    _esm = module(_name)
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    steps = traitlets.List(traitlets.Int(min=0)).tag(sync=True, figure=True)
+    runs = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    weights = Numbers(3).tag(sync=True, figure=True)
+    losses = Numbers(2).tag(sync=True, figure=True)
+    run = traitlets.Int(0).tag(sync=True, figure=True)
+    moment = traitlets.Int(0).tag(sync=True, figure=True)
+
+    def __init__(self, tokens, steps, runs, *, run=0, moment=0, **kwargs):
+        weights, losses = zip(*runs.values())
+        super().__init__(tokens=tokens, steps=list(steps), runs=list(runs), weights=weights, losses=losses, run=run, moment=moment, **kwargs)
+
+    @traitlets.validate("tokens", "steps", "runs", "weights", "losses", "run", "moment")
+    def _check(self, proposal):
+        now = {name: getattr(self, name) for name in self.trait_names(figure=True)}
+        now[proposal.trait.name] = proposal.value
+        n_runs, n_steps, n = (len(now[name]) for name in ("runs", "steps", "tokens"))
+        shapes = {name: np.shape(now[name]) for name in ("weights", "losses")}
+        if shapes != {"weights": (n_runs, n_steps, n), "losses": (n_runs, n_steps)}:
+            raise traitlets.TraitError(f"{n_runs} runs of {n_steps} steps on {n} words do not fit {shapes}")
+        for name, size in {"run": n_runs, "moment": n_steps}.items():
+            if not 0 <= now[name] < size:
+                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {now[name]}")
+        return proposal.value
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        weights = self.weights[self.run][self.moment]
+        return f"Training explorer: {self.runs[self.run]}, step {self.steps[self.moment]}: {listed(self.tokens, weights, 2)}"
+
+
+class GaugeExplorer(Explorable):
+    """Queries stretched and keys shrunk along their first entry: cosines move, scores do not.
+
+    Parameters
+    ----------
+    tokens : list of str, 2 to 8 of them
+    Q, K : array_like, shape (n, d_k)
+    power : float
+        The first entry of each query is multiplied by 2 ** power, that of each key divided by it.
+    shown : int
+        0 for the cosines of keys, 1 for those of queries, 2 for the scores.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    _name = "gauge_explorer"
+    _esm = module(_name)
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True, figure=True)
+    Q = Numbers(2).tag(sync=True, figure=True)
+    K = Numbers(2).tag(sync=True, figure=True)
+    power = traitlets.Float(0.0, min=-4, max=4).tag(sync=True, figure=True)
+    shown = traitlets.Int(0, min=0, max=2).tag(sync=True, figure=True)
+
+    def __init__(self, tokens, Q, K, *, power=0.0, shown=0, **kwargs):
+        super().__init__(tokens=tokens, Q=Q, K=K, power=power, shown=shown, **kwargs)
+
+    @traitlets.validate("tokens", "Q", "K")
+    def _check(self, proposal):
+        shapes = {name: np.shape(getattr(self, name)) for name in ("tokens", "Q", "K")}
+        shapes[proposal.trait.name] = np.shape(proposal.value)
+        if shapes["Q"] != shapes["K"] or shapes["tokens"] != shapes["Q"][:1] or not 2 <= shapes["tokens"][0] <= 8:
+            raise traitlets.TraitError(f"2 to 8 words need Q and K (n, d_k), but there are {shapes}")
+        return proposal.value
+
+    @property
+    def maps(self):
+        """Cosines of keys, cosines of queries, scores: array, shape (3, n, n)."""
+        factors = np.ones(np.shape(self.Q)[1])
+        factors[0] = 2.0**self.power
+        Q, K = np.array(self.Q) * factors, np.array(self.K) / factors
+        units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (K, Q)]
+        return np.array([*(rows @ rows.T for rows in units), Q @ K.T / np.sqrt(len(factors))])
+
+    def describe(self):
+        """Return one line that says what the figure shows."""
+        return f"Gauge explorer: stretched by {2.0**self.power:.2f}, cosine of the first two keys {self.maps[0, 0, 1]:.2f}, their score {self.maps[2, 0, 1]:.2f}"
