@@ -81,6 +81,8 @@ GADGETS = {"iPhone": ("iphone", "il"), "laptop": ("portable", "il"), "watch": ("
 KINDS = {"iPhone": ("phone", "telephone", "il"), "laptop": ("computer", "machine", "elle"), "watch": ("clock", "horloge", "elle"), "camera": ("eye", "oeil", "il")}
 FRUITS = {"apple": ("pomme", "elle"), "banana": ("banane", "elle"), "lemon": ("citron", "il"), "orange": ("orange", "elle")}
 PEOPLE = {"dog": ("chien", "his", "il"), "cow": ("vache", "her", "elle"), "boy": ("garcon", "his", "il"), "girl": ("fille", "her", "elle")}
+MEALS = [("food", "plat"), ("meal", "repas"), ("lunch", "dejeuner"), ("bread", "pain")]
+MANNERS = [("quickly", "vite"), ("slowly", "lentement"), ("happily", "gaiement"), ("quietly", "doucement")]
 GADGET_ADJECTIVES = {"amazing": "formidable", "new": "nouveau", "fast": "rapide"}
 FRUIT_ADJECTIVES = {"sweet": "sucre", "ripe": "mur", "green": "vert"}
 
@@ -105,6 +107,7 @@ def apples(rng, n=6000, share_for_test=0.1):
         0 for other words, 1 for the firm, 2 for the fruit.
     """
     drawn = list(dict.fromkeys(_sentence(rng) for _ in range(n)))
+    drawn = [drawn[i] for i in rng.permutation(len(drawn))]  # what is drawn often would come first
     return _padded([(source.split(), target.split()) for source, target in drawn], share_for_test)
 
 
@@ -150,10 +153,10 @@ def _sentence(rng):
             (f"My favourite fruit is {_an(noun)}.", f"mon fruit prefere est {_un(gender)} {french} ."),
         ])
     else:
-        noun, how = pick(list(PEOPLE)), pick([("quickly.", "vite"), ("slowly.", "lentement")])
+        noun, (meal, french_meal), (how, french_how) = pick(list(PEOPLE)), pick(MEALS), pick(MANNERS)
         french, whose, gender = PEOPLE[noun]
         own = "son" if gender == "il" else "sa"
-        return f"The {noun} finished {whose} food {how[0]}", f"{_le(gender)} {french} finit {own} plat {how[1]} ."
+        return f"The {noun} finished {whose} {meal} {how}.", f"{_le(gender)} {french} finit {own} {french_meal} {french_how} ."
     if rng.random() < 0.6:
         other = pick(list(FRUITS))
         french_other, other_gender = FRUITS[other]
@@ -266,13 +269,13 @@ def tales(rng, n=4000, share_for_test=0.1):
         With `tales`, shape (n, 14), from "<start>" to ".".
     """
     people = {"king": "he", "queen": "she", "wizard": "he", "witch": "she"}
-    places, things, verbs = ["castle", "forest", "tower"], ["cat", "ring", "book", "owl"], ["found", "lost", "hid"]
+    places, things, verbs = ["castle", "forest", "tower"], ["cat", "ring", "book", "lamp"], ["found", "lost", "hid"]
     drawn = {}
     for _ in range(n):
         person, place, thing, verb = (options[rng.integers(len(options))] for options in (list(people), places, things, verbs))
         feeling = "sad" if verb == "lost" else "glad"
         drawn[f"<start> the {person} {verb} a {thing} in the {place} . {people[person]} was {feeling} ."] = None
     words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)
-    rows = np.array([[words.index(word) for word in tale.split()] for tale in drawn])
+    rows = rng.permutation([[words.index(word) for word in tale.split()] for tale in drawn])
     n_test = round(share_for_test * len(rows))
     return Corpus(words, {"tales": rows[n_test:]}, {"tales": rows[:n_test]})

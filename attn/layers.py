@@ -30,7 +30,9 @@ def linear(X, W, b):
     """
     if X.shape[-1] != W.shape[0] or W.shape[1:] != b.shape:
         raise ValueError(f"X, W and b do not fit each other: their shapes are {X.shape}, {W.shape}, {b.shape}")
-    return (as_rows(X) @ W + b).reshape(*X.shape[:-1], -1)
+    output = as_rows(X) @ W
+    output += b
+    return output.reshape(*X.shape[:-1], -1)
 
 
 def linear_backward(grad_output, X, W):
@@ -64,10 +66,13 @@ def layer_norm(X, gain, bias, epsilon=1e-5):
 def layer_norm_backward(grad_output, X, gain, epsilon=1e-5):
     """Return the gradients of X, gain and bias; shapes as in `layer_norm`."""
     normal, deviation = _normalise(X, epsilon)
-    grad_normal = grad_output * gain
-    inner = _row_means(grad_normal * normal)
-    grad_X = (grad_normal - _row_means(grad_normal) - normal * inner) / deviation
-    return grad_X, _sum_rows(as_rows(grad_output * normal)), _sum_rows(as_rows(grad_output))
+    grad_gain, grad_bias = _sum_rows(as_rows(grad_output * normal)), _sum_rows(as_rows(grad_output))
+    grad_X = grad_output * gain
+    normal *= _row_means(grad_X * normal)
+    grad_X -= _row_means(grad_X)
+    grad_X -= normal
+    grad_X /= deviation
+    return grad_X, grad_gain, grad_bias
 
 
 def feed_forward(X, W_1, b_1, W_2, b_2):
@@ -226,7 +231,8 @@ def _row_means(X):
 def _normalise(X, epsilon):
     centred = X - _row_means(X)
     deviation = np.sqrt(_row_means(centred * centred) + epsilon)
-    return centred / deviation, deviation
+    centred /= deviation
+    return centred, deviation
 
 
 def _turns(n, size):

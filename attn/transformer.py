@@ -13,8 +13,6 @@ from attn.heads import merge, merge_backward, split, split_backward
 from attn.layers import (
     embedding,
     embedding_backward,
-    feed_forward,
-    feed_forward_backward,
     layer_norm,
     layer_norm_backward,
     linear,
@@ -95,14 +93,15 @@ class Tape:
         return _like(params, found)
 
 
-def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_ff=None, positions="none", reach=8, cross=False, dtype=np.float32):
+def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_k=None, d_ff=None, positions="none", reach=8, cross=False, dtype=np.float32):
     """Return random parameters for a stack of attention layers.
 
     Parameters
     ----------
     rng : numpy Generator
     vocab_size, d_model, n_heads, n_layers : int
-        `n_heads` divides `d_model`; each head has d_model / n_heads numbers.
+    d_k : int, optional
+        Numbers in a query, a key and a value of a head; d_model / n_heads unless given.
     d_ff : int, optional
         Hidden numbers of the MLP behind each attention; 2 d_model unless given, and none for 0.
     positions : {"none", "sinusoid", "rotary", "relative"}
@@ -121,10 +120,11 @@ def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_ff=None, positi
     Raises
     ------
     ValueError
-        If `n_heads` does not divide `d_model`.
+        If `n_heads` does not divide `d_model` and no `d_k` is given.
     """
-    if d_model % n_heads:
+    if d_k is None and d_model % n_heads:
         raise ValueError(f"n_heads must divide d_model, but {n_heads} does not divide {d_model}")
+    d_k = d_model // n_heads if d_k is None else d_k
     d_ff = 2 * d_model if d_ff is None else d_ff
 
     def matrix(*shape):
@@ -134,8 +134,8 @@ def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_ff=None, positi
         return {"gain": np.ones(d_model, dtype), "bias": np.zeros(d_model, dtype)}
 
     def attention(has_bias):
-        heads = {name: matrix(n_heads, d_model, d_model // n_heads) for name in ("W_Q", "W_K", "W_V")}
-        W_O = matrix(d_model, d_model).reshape(n_heads, -1, d_model)
+        heads = {name: matrix(n_heads, d_model, d_k) for name in ("W_Q", "W_K", "W_V")}
+        W_O = matrix(n_heads * d_k, d_model).reshape(n_heads, d_k, d_model)
         bias = {"relative": np.zeros((n_heads, 2 * reach + 1), dtype)} if has_bias else {}
         return {"norm": norm(), **heads, "W_O": W_O, **bias}
 
@@ -159,7 +159,7 @@ def init_readout(rng, d_model, n_outputs, dtype=np.float32):
     return {"W": W, "b": np.zeros(n_outputs, dtype)}
 
 
-def stack(tape, params, tokens, *, causal=False, mask=None, context=None, context_mask=None, positions="none"):
+def stack(tape, params, tokens, *, causal=False, mask=None, context=None, context_mask=None, positions="none", scale=None):
     """Run tokens through a stack: an encoder, or a decoder if causal.
 
     Parameters
@@ -177,6 +177,8 @@ def stack(tape, params, tokens, *, causal=False, mask=None, context=None, contex
     context_mask : array of bool, shape (..., m), optional
     positions : {"none", "sinusoid", "rotary", "relative"}
         As given to `init_stack`.
+    scale : float, optional
+        What dot products are multiplied by; `d_k ** -0.5` unless given.
 
     Returns
     -------
@@ -192,10 +194,10 @@ def stack(tape, params, tokens, *, causal=False, mask=None, context=None, contex
         if not name.startswith("layer"):
             continue
         normal = _norm(tape, X, layer["attention"]["norm"])
-        X = _sum(tape, X, _attend(tape, normal, normal, layer["attention"], seen, positions == "rotary"))
+        X = _sum(tape, X, _attend(tape, normal, normal, layer["attention"], seen, positions == "rotary", scale))
         if "cross" in layer:
             normal = _norm(tape, X, layer["cross"]["norm"])
-            X = _sum(tape, X, _attend(tape, normal, context, layer["cross"], _allowed(None, context_mask), False))
+            X = _sum(tape, X, _attend(tape, normal, context, layer["cross"], _allowed(None, context_mask), False, scale))
         if "feed_forward" in layer:
             X = _sum(tape, X, _feed(tape, _norm(tape, X, layer["feed_forward"]["norm"]), layer["feed_forward"]))
     return _norm(tape, X, params["norm"])
@@ -203,7 +205,7 @@ def stack(tape, params, tokens, *, causal=False, mask=None, context=None, contex
 
 def read_out(tape, params, X):
     """Return one score for each possible output: array, shape (..., n_outputs)."""
-    return tape.add(linear(X, params["W"], params["b"]), (X, params["W"], params["b"]), lambda grad: linear_backward(grad, X, params["W"]))
+    return _linear(tape, X, params["W"], params["b"])
 
 
 def decoder_only(tape, params, tokens, *, positions="none"):
@@ -253,6 +255,10 @@ def _embed(tape, table, tokens):
     return tape.add(embedding(tokens, table), (table,), lambda grad: (embedding_backward(grad, tokens, len(table)),))
 
 
+def _linear(tape, X, W, b):
+    return tape.add(linear(X, W, b), (X, W, b), lambda grad: linear_backward(grad, X, W))
+
+
 def _norm(tape, X, p):
     return tape.add(layer_norm(X, p["gain"], p["bias"]), (X, p["gain"], p["bias"]), lambda grad: layer_norm_backward(grad, X, p["gain"]))
 
@@ -262,8 +268,10 @@ def _sum(tape, X, update):
 
 
 def _feed(tape, X, p):
-    arrays = [p[name] for name in ("W_1", "b_1", "W_2", "b_2")]
-    return tape.add(feed_forward(X, *arrays), (X, *arrays), lambda grad: feed_forward_backward(grad, X, *arrays[:3]))
+    """The feed-forward layer in three steps, so that what is between them is not computed twice."""
+    wide = _linear(tape, X, p["W_1"], p["b_1"])
+    hidden = tape.add(np.maximum(wide, 0), (wide,), lambda grad: (grad * (wide > 0),))
+    return _linear(tape, hidden, p["W_2"], p["b_2"])
 
 
 def _split(tape, X, W):
@@ -274,7 +282,7 @@ def _turned(tape, X):
     return tape.add(rotary(X), (X,), lambda grad: (rotary_backward(grad),))
 
 
-def _attend(tape, X, context, p, seen, turn):
+def _attend(tape, X, context, p, seen, turn, scale):
     """Attention of all heads without the residual; what it saw goes to the tape."""
     Q, K, V = _split(tape, X, p["W_Q"]), _split(tape, context, p["W_K"]), _split(tape, context, p["W_V"])
     if turn:
@@ -284,10 +292,10 @@ def _attend(tape, X, context, p, seen, turn):
         table = p["relative"]
         mask, inputs = relative_bias(table, Q.shape[-2], K.shape[-2]), (Q, K, V, table)
         mask = mask if seen is None else np.where(seen, mask, -np.inf)
-    mixtures, weights = scaled_dot_product_attention(Q, K, V, mask)
+    mixtures, weights = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
 
     def backward(grad):
-        grads = scaled_dot_product_attention_backward(grad, Q, K, V, weights)
+        grads = scaled_dot_product_attention_backward(grad, Q, K, V, weights, scale=scale)
         if "relative" not in p:
             return grads
         grad_scores = softmax_backward(grad @ np.swapaxes(V, -1, -2), weights)

@@ -145,6 +145,29 @@ def test_the_whole_encoder_decoder_agrees_with_central_differences(positions):
         assert_allclose(grad[place], (ends[0] - ends[1]) / 2e-5, rtol=1e-5, atol=1e-6)
 
 
+def test_a_scale_and_a_size_of_heads_of_ones_own_keep_the_gradient_true():
+    rng = np.random.default_rng(6)
+    params = small_stack(rng, d_k=5, positions="relative")
+    assert params["layer 1"]["attention"]["W_O"].shape == (3, 5, 12)
+    tokens, side = rng.integers(11, size=(2, 4)), rng.normal(size=(2, 4, 12))
+
+    def run(scale):
+        tape = Tape()
+        X = stack(tape, params, tokens, positions="relative", scale=scale)
+        return np.sum(side * X), lambda: tape.gradients(params, (X, side))
+
+    assert_allclose(run(5**-0.5)[0], run(None)[0])
+    assert abs(run(1.0)[0] - run(None)[0]) > 0.01
+    grads = run(1.0)[1]()["layer 1"]["attention"]["W_Q"]
+    W = params["layer 1"]["attention"]["W_Q"]
+    ends = []
+    for sign in (1, -1):
+        W[1, 2, 3] += sign * 1e-5
+        ends.append(run(1.0)[0])
+        W[1, 2, 3] -= sign * 1e-5
+    assert_allclose(grads[1, 2, 3], (ends[0] - ends[1]) / 2e-5, rtol=1e-5)
+
+
 def test_padding_has_no_influence():
     params, source, target, source_mask = small_model("sinusoid")
     logits, _ = encoder_decoder(Tape(), params, source, target, source_mask=source_mask, positions="sinusoid")

@@ -1,0 +1,98 @@
+"""The toy grammars: what they promise, and that no test row was seen in training."""
+
+import numpy as np
+import pytest
+
+from attn.corpora import DIRTY, TIRED, apples, coreference, lower_case, repeated, tales, two_relations
+
+CORPORA = {"coreference": (coreference, "sentences"), "apples": (apples, "source"), "two relations": (two_relations, "rows"), "tales": (tales, "tales")}
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_no_test_row_is_seen_in_training_and_a_seed_gives_the_same_rows(name):
+    make, rows = CORPORA[name]
+    corpus, again = make(np.random.default_rng(1)), make(np.random.default_rng(1))
+    train, test = ({tuple(row) for row in part[rows]} for part in (corpus.train, corpus.test))
+    assert train and test and not train & test
+    for part, other in ((corpus.train, again.train), (corpus.test, again.test)):
+        for key in part:
+            np.testing.assert_array_equal(part[key], other[key])
+    assert max(int(part[rows].max()) for part in (corpus.train, corpus.test)) < len(corpus.words)
+
+
+def test_the_adjective_alone_tells_who_is_meant():
+    corpus = coreference(np.random.default_rng(2))
+    for part in (corpus.train, corpus.test):
+        for tokens, answer in zip(part["sentences"], part["answers"]):
+            words = corpus.decode(tokens).split()
+            assert words[::2][:1] + words[2:5] + words[6:9] == ["the", "sat", "on", "the", "because", "it", "was"]
+            assert corpus.words[answer] == (words[1] if words[9] in TIRED else words[5])
+            assert words[9] in TIRED + DIRTY
+    pairs = [{frozenset(row) for row in part["sentences"][:, [1, 5]].tolist()} for part in (corpus.train, corpus.test)]
+    assert not pairs[0] & pairs[1]
+
+
+def test_every_kind_of_sentence_about_apples_is_trained_and_senses_are_marked():
+    corpus = apples(np.random.default_rng(3))
+    texts = [corpus.decode(row) for row in corpus.train["source"]]
+    assert sum("finished his" in text for text in texts) > 5 and sum("finished her" in text for text in texts) > 5
+    words = np.array(corpus.words)
+    for part in (corpus.train, corpus.test):
+        source = words[part["source"]]
+        np.testing.assert_array_equal(part["sense"] == 1, np.isin(source, ["Apple", "Apple."]))
+        np.testing.assert_array_equal(part["sense"] == 2, np.isin(source, ["apple", "apple."]))
+    for sentence in ["Apple iPhone is an amazing phone. I like it better than an apple.", "The dog finished his food quickly.",
+                     "My favourite fruit is an apple. I prefer it over a banana."]:
+        assert corpus.decode(corpus.encode(sentence)) == sentence
+
+
+def test_the_pronoun_of_the_translation_follows_the_noun():
+    corpus = apples(np.random.default_rng(4))
+    pairs = [(corpus.decode(s), corpus.decode(t)) for s, t in zip(corpus.train["source"], corpus.train["target"])]
+    for word, pronoun in [("watch", "elle"), ("laptop", "il")]:
+        found = [target for source, target in pairs if f" {word}" in source and "clock" not in source and "machine" not in target and "It is" in source]
+        assert found and all(f" . {pronoun} est " in target for target in found)
+
+
+def test_without_capitals_firm_and_fruit_are_one_word():
+    corpus = apples(np.random.default_rng(5))
+    plain = lower_case(corpus)
+    assert len(set(plain.words)) == len(plain.words) < len(corpus.words)
+    for part, other in ((corpus.train, plain.train), (corpus.test, plain.test)):
+        assert (other["source"][part["sense"] > 0] == plain.words.index("apple")).all()
+        np.testing.assert_array_equal(part["sense"], other["sense"])
+
+
+def test_the_two_relations_are_those_that_are_told():
+    corpus = two_relations(np.random.default_rng(6))
+    for row, before, same_name in zip(corpus.test["rows"][:50], corpus.test["before"], corpus.test["same_name"]):
+        names, items = row // 8, row % 8
+        for i in range(8):
+            assert before[i] == (items[i - 1] if i else -1)
+            earlier = [items[j] for j in range(i) if names[j] == names[i]]
+            assert same_name[i] == (earlier[-1] if earlier else -1)
+
+
+def test_a_row_repeats_with_a_period_of_its_own():
+    rows, known = repeated(np.random.default_rng(7), 300)
+    periods = set()
+    for row, can_be_known in zip(rows, known):
+        period = 20 - int(can_be_known.sum())
+        periods.add(period)
+        np.testing.assert_array_equal(row[period:], row[:-period])
+        assert len(set(row[:period])) == period
+        assert can_be_known[period - 1] and not can_be_known[: period - 1].any()
+    assert periods == {5, 6, 7, 8, 9, 10}
+
+
+def test_a_tale_keeps_to_its_grammar():
+    corpus = tales(np.random.default_rng(8))
+    for row in np.vstack([corpus.train["tales"], corpus.test["tales"]]):
+        words = corpus.decode(row).split()
+        assert words[10] == ("he" if words[2] in ("king", "wizard") else "she")
+        assert words[12] == ("sad" if words[3] == "lost" else "glad")
+
+
+def test_an_unknown_word_is_named():
+    with pytest.raises(ValueError, match="not a word of this corpus: dragon"):
+        tales(np.random.default_rng(9)).encode("the dragon")
