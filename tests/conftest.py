@@ -12,7 +12,8 @@ import pytest
 
 hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
 hypothesis.settings.load_profile("steady")
-os.environ["TQDM_DISABLE"] = "1"  # as where chapters are executed: no progress bar in an output
+# As where chapters are executed: no progress bar in an output, and one core for each kernel.
+os.environ.update(TQDM_DISABLE="1", OMP_NUM_THREADS="1")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

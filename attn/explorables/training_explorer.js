@@ -66,6 +66,7 @@ function render({ model, el }) {
       const points = steps.map((step, i) => `${across(steps, step).toFixed(1)},${(CURVE_HEIGHT * (1 - weights[run][i][j])).toFixed(1)}`);
       path.setAttribute("d", `M${points.join(" L")}`);
       label.setAttribute("y", heights[j] + 4);
+      label.setAttribute("visibility", heights[j] > CURVE_HEIGHT + 16 ? "hidden" : "visible"); // too many end at the bottom
     });
     parts.cursor.setAttribute("x1", across(steps, steps[moment]));
     parts.cursor.setAttribute("x2", across(steps, steps[moment]));
