@@ -30,6 +30,8 @@ def test_the_adjective_alone_tells_who_is_meant():
             assert words[9] in TIRED + DIRTY
     pairs = [{frozenset(row) for row in part["sentences"][:, [1, 5]].tolist()} for part in (corpus.train, corpus.test)]
     assert not pairs[0] & pairs[1]
+    ordered = {tuple(row) for part in (corpus.train, corpus.test) for row in part["sentences"][:, [1, 5]].tolist()}
+    assert len(ordered) == 2 * sum(map(len, pairs)) and all(pair[::-1] in ordered for pair in ordered)
 
 
 def test_every_kind_of_sentence_about_apples_is_trained_and_senses_are_marked():

@@ -37,7 +37,8 @@ def target_problem():
 def test_a_step_is_that_of_pytorchs_adam(torch):
     rng = np.random.default_rng(1)
     grads = rng.normal(size=(4, 5))
-    trained = train({"W": np.ones(5)}, lambda p, grad: (0.0, {"W": grad}), [(grad,) for grad in grads], 4, rate=0.1, clip=np.inf)
+    start = {"W": np.ones(5)}
+    trained = train(start, lambda p, grad: (0.0, {"W": grad}), [(grad,) for grad in grads], 4, rate=0.1, clip=np.inf)
     tensor = torch.ones(5, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.Adam([tensor], lr=0.1, betas=(0.9, 0.98), eps=0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / 4)
@@ -46,6 +47,7 @@ def test_a_step_is_that_of_pytorchs_adam(torch):
         optimiser.step()
         schedule.step()
     assert_allclose(trained.params["W"], tensor.detach().numpy(), rtol=1e-6)
+    assert_allclose(start["W"], 1)
 
 
 def test_training_is_deterministic_and_leaves_the_start_alone():

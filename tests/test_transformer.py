@@ -177,6 +177,17 @@ def test_padding_has_no_influence():
     assert_allclose(changed, logits, atol=1e-12)
 
 
+def test_padding_and_the_causal_mask_hold_together():
+    rng = np.random.default_rng(7)
+    params, tokens = small_stack(rng), rng.integers(11, size=(1, 5))
+    real = np.array([[False, True, True, True, True]])
+    whole = stack(Tape(), params, tokens, causal=True, mask=real)
+    for place, untouched in [(0, [1, 2, 3, 4]), (3, [1, 2])]:  # padding reaches nobody, a word reaches no earlier one
+        changed = tokens.copy()
+        changed[0, place] = (changed[0, place] + 1) % 11
+        assert_allclose(stack(Tape(), params, changed, causal=True, mask=real)[0, untouched], whole[0, untouched], atol=1e-12)
+
+
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_a_decoder_does_not_look_ahead(positions):
     rng = np.random.default_rng(2)
