@@ -201,7 +201,8 @@ def scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, *, scal
     _check_same("grad_output", grad_output, (*leading, Q.shape[-2], V.shape[-1]))
     scale = _scale(Q, scale)
     with np.errstate(over="ignore", invalid="ignore"):
-        grad_weights = np.where(weights == 0, 0, grad_output @ np.swapaxes(V, -1, -2))
+        grad_weights = grad_output @ np.swapaxes(V, -1, -2)
+    grad_weights[weights == 0] = 0
     grad_scores = scale * softmax_backward(grad_weights, weights)
     grad_Q = _weighted_sum(grad_scores, K)
     grad_K = _weighted_sum(np.swapaxes(grad_scores, -1, -2), Q)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from tqdm.auto import tqdm
 
-from attn.attention import softmax
-
 
 def cross_entropy(logits, targets, keep=None):
     """Measure in nats how surprising the targets are, and give the gradient.
@@ -40,13 +38,16 @@ def cross_entropy(logits, targets, keep=None):
         raise ValueError(f"each place needs one target: logits {logits.shape}, targets {targets.shape}, kept {keep.sum()} of {keep.shape}")
     if not 0 <= targets.min() <= targets.max() < logits.shape[-1]:
         raise ValueError(f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {targets.min()} to {targets.max()}")
-    grad = softmax(logits)
     places = (*np.indices(targets.shape), targets)
     top = np.max(logits, axis=-1)
-    surprise = np.log(np.sum(np.exp(logits - top[..., None]), axis=-1)) + top - logits[places]
+    grad = np.exp(logits - top[..., None])
+    total = np.sum(grad, axis=-1)
+    surprise = np.log(total) + top - logits[places]
+    grad /= total[..., None]  # softmax of the logits; the powers are needed for the loss as well
     grad[places] -= 1
     count = int(keep.sum())
-    return float(np.sum(surprise[keep])) / count, grad * (keep / count)[..., None].astype(grad.dtype)
+    grad *= (keep / count)[..., None].astype(grad.dtype)
+    return float(np.sum(surprise[keep])) / count, grad
 
 
 def batches(rng, steps, size, *arrays):
