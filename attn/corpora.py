@@ -180,7 +180,12 @@ def _padded(pairs, share_for_test):
         source[i, : len(before)] = [place[word] for word in before]
         target[i, : len(after) + 2] = [place[word] for word in ["<start>", *after, "<end>"]]
         sense[i, : len(before)] = [1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in before]
-    whole, n_test = {"source": source, "target": target, "sense": sense}, round(share_for_test * len(pairs))
+    return _parted(words, {"source": source, "target": target, "sense": sense}, share_for_test)
+
+
+def _parted(words, whole, share_for_test):
+    """Return a corpus whose test rows are the first of the whole."""
+    n_test = round(share_for_test * len(next(iter(whole.values()))))
     return Corpus(words, {name: rows[n_test:] for name, rows in whole.items()}, {name: rows[:n_test] for name, rows in whole.items()})
 
 
@@ -225,9 +230,7 @@ def two_relations(rng, n=4000, n_names=4, n_items=8, length=8, share_for_test=0.
         for j in range(i):  # the last one that fits stays
             same_name[:, i] = np.where(names[:, j] == names[:, i], items[:, j], same_name[:, i])
     words = tuple(f"{name}{item}" for name in "ABCDEFGH"[:n_names] for item in range(n_items))
-    n_test = round(share_for_test * len(rows))
-    whole = {"rows": rows, "before": before, "same_name": same_name}
-    return Corpus(words, {name: array[n_test:] for name, array in whole.items()}, {name: array[:n_test] for name, array in whole.items()})
+    return _parted(words, {"rows": rows, "before": before, "same_name": same_name}, share_for_test)
 
 
 def repeated(rng, n, n_symbols=20, length=20):
@@ -277,5 +280,4 @@ def tales(rng, n=4000, share_for_test=0.1):
         drawn[f"<start> the {person} {verb} a {thing} in the {place} . {people[person]} was {feeling} ."] = None
     words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)
     rows = rng.permutation([[words.index(word) for word in tale.split()] for tale in drawn])
-    n_test = round(share_for_test * len(rows))
-    return Corpus(words, {"tales": rows[n_test:]}, {"tales": rows[:n_test]})
+    return _parted(words, {"tales": rows}, share_for_test)

@@ -44,9 +44,7 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
     X, W_Q, W_K, W_V, W_O = map(np.asarray, (X, W_Q, W_K, W_V, W_O))
     context = X if context is None else np.asarray(context)
     _check_sizes(X, W_Q, W_K, W_V, W_O, context)
-    group = len(W_Q) // len(W_K)
-    Q, K, V = split(X, W_Q), split(context, W_K), split(context, W_V)
-    K, V = np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
+    Q, K, V = _project(X, context, W_Q, W_K, W_V)
     mixtures, weights = scaled_dot_product_attention(Q, K, V, mask)
     return merge(mixtures, W_O), weights
 
@@ -75,9 +73,7 @@ def multi_head_attention_backward(grad_output, X, W_Q, W_K, W_V, W_O, weights, *
     grad_output, X, W_Q, W_K, W_V, W_O = map(np.asarray, (grad_output, X, W_Q, W_K, W_V, W_O))
     asked = X if context is None else np.asarray(context)
     _check_sizes(X, W_Q, W_K, W_V, W_O, asked)
-    group = len(W_Q) // len(W_K)
-    Q, K, V = split(X, W_Q), split(asked, W_K), split(asked, W_V)
-    K, V = np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
+    Q, K, V = _project(X, asked, W_Q, W_K, W_V)
     grad_mixtures, grad_W_O = merge_backward(grad_output, weights @ V, W_O)
     grad_Q, grad_K, grad_V = scaled_dot_product_attention_backward(grad_mixtures, Q, K, V, weights)
     grad_X, grad_W_Q = split_backward(grad_Q, X, W_Q)
@@ -138,6 +134,13 @@ def merge_backward(grad_output, mixtures, W_O):
 def as_rows(X):
     """Return X as a matrix of rows: one large product is faster than many small ones."""
     return X.reshape(-1, X.shape[-1])
+
+
+def _project(X, context, W_Q, W_K, W_V):
+    """Return Q, K and V of every head; a shared key head is repeated for its group."""
+    group = len(W_Q) // len(W_K)
+    K, V = split(context, W_K), split(context, W_V)
+    return split(X, W_Q), np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
 
 
 def _beside(W):

@@ -83,13 +83,17 @@ class Tape:
             Zeros for what took no part.
         """
         found = {}
+
+        def collect(array, grad):
+            found[id(array)] = found[id(array)] + grad if id(array) in found else grad
+
         for output, grad in pairs:
-            found[id(output)] = found[id(output)] + grad if id(output) in found else grad
+            collect(output, grad)
         for output, inputs, backward in reversed(self._steps):
             if id(output) not in found:
                 continue
             for array, grad in zip(inputs, backward(found.pop(id(output)))):
-                found[id(array)] = found[id(array)] + grad if id(array) in found else grad
+                collect(array, grad)
         return _like(params, found)
 
 
@@ -128,7 +132,7 @@ def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_k=None, d_ff=No
     d_ff = 2 * d_model if d_ff is None else d_ff
 
     def matrix(*shape):
-        return (rng.normal(size=shape) * shape[-2] ** -0.5).astype(dtype)
+        return _random_matrix(rng, dtype, *shape)
 
     def norm():
         return {"gain": np.ones(d_model, dtype), "bias": np.zeros(d_model, dtype)}
@@ -155,8 +159,7 @@ def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_k=None, d_ff=No
 
 def init_readout(rng, d_model, n_outputs, dtype=np.float32):
     """Return random parameters for `read_out`: a dict of W, shape (d_model, n_outputs), and b."""
-    W = (rng.normal(size=(d_model, n_outputs)) * d_model**-0.5).astype(dtype)
-    return {"W": W, "b": np.zeros(n_outputs, dtype)}
+    return {"W": _random_matrix(rng, dtype, d_model, n_outputs), "b": np.zeros(n_outputs, dtype)}
 
 
 def stack(tape, params, tokens, *, causal=False, mask=None, context=None, context_mask=None, positions="none", scale=None):
@@ -249,6 +252,11 @@ def encoder_decoder(tape, params, source, target, *, source_mask=None, positions
     encoded = stack(tape, params["encoder"], source, mask=source_mask, positions=positions)
     decoded = stack(tape, params["decoder"], target, causal=True, context=encoded, context_mask=source_mask, positions="sinusoid")
     return read_out(tape, params["readout"], decoded), encoded
+
+
+def _random_matrix(rng, dtype, *shape):
+    """Return numbers of mean 0 and variance 1 / d_in, where d_in is the last axis but one."""
+    return (rng.normal(size=shape) * shape[-2] ** -0.5).astype(dtype)
 
 
 def _embed(tape, table, tokens):

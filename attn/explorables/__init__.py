@@ -48,6 +48,11 @@ def listed(tokens, weights, digits):
     return ", ".join(f"{token} {weight:.{digits}f}" for token, weight in zip(tokens, weights))
 
 
+def _check_place(name, place, size):
+    if not 0 <= place < size:
+        raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {place}")
+
+
 class Numbers(traitlets.TraitType):
     """A trait that takes a vector or matrix of finite numbers and keeps it as nested lists."""
 
@@ -71,6 +76,10 @@ class Explorable(anywidget.AnyWidget):
     def state(self):
         """Return what the figure shows, as plain numbers and text by trait name."""
         return {name: getattr(self, name) for name in sorted(self.trait_names(figure=True))}
+
+    def _proposed(self, proposal):
+        """Return the state as it would be with a proposed value, for a check of several traits together."""
+        return {**self.state(), proposal.trait.name: proposal.value}
 
     def _repr_mimebundle_(self, **kwargs):
         data, metadata = super()._repr_mimebundle_(**kwargs)
@@ -119,8 +128,7 @@ class AttentionExplorer(Explorable):
 
     @traitlets.validate("tokens", "Q", "K", "V", "query")
     def _check(self, proposal):
-        now = {name: getattr(self, name) for name in ("tokens", "Q", "K", "V", "query")}
-        now[proposal.trait.name] = proposal.value
+        now = self._proposed(proposal)
         shapes = {name: np.shape(now[name]) for name in ("tokens", "Q", "K", "V")}
         n, d_k = shapes["Q"]
         if shapes["tokens"] != (n,) or shapes["K"] != (n, d_k) or shapes["V"][0] != n or not 2 <= n <= 8:
@@ -238,8 +246,8 @@ class QueryPlane(Explorable):
 
     @traitlets.validate("tokens", "q", "K", "V")
     def _check(self, proposal):
-        shapes = {name: np.shape(getattr(self, name)) for name in ("tokens", "q", "K", "V")}
-        shapes[proposal.trait.name] = np.shape(proposal.value)
+        now = self._proposed(proposal)
+        shapes = {name: np.shape(now[name]) for name in ("tokens", "q", "K", "V")}
         n = shapes["tokens"][0]
         if shapes["q"] != (2,) or shapes["K"] != (n, 2) or shapes["V"][0] != n:
             raise traitlets.TraitError(f"a plane needs q (2,), K (n, 2) and V (n, d_v) for n words, but has {shapes}")
@@ -296,7 +304,7 @@ class ScalingExplorer(Explorable):
 
     @traitlets.validate("sizes", "scores", "chosen")
     def _check(self, proposal):
-        now = {"sizes": self.sizes, "scores": self.scores, "chosen": self.chosen, proposal.trait.name: proposal.value}
+        now = self._proposed(proposal)
         n, shape = len(now["sizes"]), np.shape(now["scores"])
         if shape[0] != n or not 2 <= shape[1] <= 8:
             raise traitlets.TraitError(f"each of the sizes needs scores of 2 to 8 keys, but there are {n} sizes and scores of shape {shape}")
@@ -354,8 +362,7 @@ class MaskExplorer(Explorable):
 
     @traitlets.validate("tokens", "scores", "mask")
     def _check(self, proposal):
-        now = {name: getattr(self, name) for name in ("tokens", "scores", "mask")}
-        now[proposal.trait.name] = proposal.value
+        now = self._proposed(proposal)
         n = len(now["tokens"])
         shapes = {name: np.shape(now[name]) for name in ("scores", "mask")}
         if set(shapes.values()) != {(n, n)} or not 2 <= n <= 8:
@@ -417,8 +424,8 @@ class UpdatePlane(Explorable):
 
     @traitlets.validate("tokens", "E", "V", "scores", "places", "spots")
     def _check(self, proposal):
-        shapes = {name: np.shape(getattr(self, name)) for name in ("tokens", "E", "V", "scores", "places", "spots")}
-        shapes[proposal.trait.name] = np.shape(proposal.value)
+        now = self._proposed(proposal)
+        shapes = {name: np.shape(now[name]) for name in ("tokens", "E", "V", "scores", "places", "spots")}
         n, n_spots = shapes["tokens"][0], shapes["places"][0]
         wanted = {"tokens": (n,), "E": (2,), "V": (n, 2), "scores": (n,), "places": (n_spots,), "spots": (n_spots, 2)}
         if shapes != wanted:
@@ -486,8 +493,7 @@ class HeadsExplorer(Explorable):
 
     @traitlets.validate("tokens", "known", "features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "head", "query")
     def _check(self, proposal):
-        now = {name: getattr(self, name) for name in self.trait_names(figure=True)}
-        now[proposal.trait.name] = proposal.value
+        now = self._proposed(proposal)
         shapes = {name: np.shape(now[name]) for name in ("features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "known")}
         (n_heads, d_model, d_k), d_v = shapes["W_Q"], shapes["W_V"][2]
         wanted = {
@@ -500,8 +506,7 @@ class HeadsExplorer(Explorable):
         if not 2 <= len(now["tokens"]) <= 8:
             raise traitlets.TraitError(f"this figure takes 2 to 8 words, but there are {len(now['tokens'])}")
         for name, size in {"head": n_heads, "query": len(now["tokens"])}.items():
-            if not 0 <= now[name] < size:
-                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {now[name]}")
+            _check_place(name, now[name], size)
         return proposal.value
 
     @property
@@ -615,7 +620,7 @@ class CostExplorer(Explorable):
 
     @traitlets.validate("chosen", "key_heads", "n_tokens")
     def _check(self, proposal):
-        now = {"chosen": self.chosen, "key_heads": self.key_heads, "n_tokens": self.n_tokens, proposal.trait.name: proposal.value}
+        now = self._proposed(proposal)
         if now["chosen"] not in self.presets:
             raise traitlets.TraitError(f"chosen must be one of {', '.join(self.presets)}, but is {now['chosen']!r}")
         n_heads = self.presets[now["chosen"]]["n_heads"]
@@ -681,15 +686,13 @@ class TrainingExplorer(Explorable):
 
     @traitlets.validate("tokens", "steps", "runs", "weights", "losses", "run", "moment")
     def _check(self, proposal):
-        now = {name: getattr(self, name) for name in self.trait_names(figure=True)}
-        now[proposal.trait.name] = proposal.value
+        now = self._proposed(proposal)
         n_runs, n_steps, n = (len(now[name]) for name in ("runs", "steps", "tokens"))
         shapes = {name: np.shape(now[name]) for name in ("weights", "losses")}
         if shapes != {"weights": (n_runs, n_steps, n), "losses": (n_runs, n_steps)}:
             raise traitlets.TraitError(f"{n_runs} runs of {n_steps} steps on {n} words do not fit {shapes}")
         for name, size in {"run": n_runs, "moment": n_steps}.items():
-            if not 0 <= now[name] < size:
-                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {now[name]}")
+            _check_place(name, now[name], size)
         return proposal.value
 
     def describe(self):
@@ -730,8 +733,8 @@ class GaugeExplorer(Explorable):
 
     @traitlets.validate("tokens", "Q", "K")
     def _check(self, proposal):
-        shapes = {name: np.shape(getattr(self, name)) for name in ("tokens", "Q", "K")}
-        shapes[proposal.trait.name] = np.shape(proposal.value)
+        now = self._proposed(proposal)
+        shapes = {name: np.shape(now[name]) for name in ("tokens", "Q", "K")}
         if shapes["Q"] != shapes["K"] or shapes["tokens"] != shapes["Q"][:1] or not 2 <= shapes["tokens"][0] <= 8:
             raise traitlets.TraitError(f"2 to 8 words need Q and K (n, d_k), but there are {shapes}")
         return proposal.value

@@ -85,6 +85,13 @@ function keyBar(name) {
   return { row, set };
 }
 
+// A row with a name, a bar and room for a long number.
+function countedRow(name) {
+  const bar = element("span", { className: "attn-bar" });
+  const value = element("output", { className: "attn-value" });
+  return { bar, value, row: element("div", { className: "attn-counted" }, element("span", {}, name), bar, value) };
+}
+
 // A plane for vectors of two entries; it shows -PLANE_REACH to PLANE_REACH on both axes.
 const PLANE_REACH = 3;
 const PLANE_SIZE = 320;

@@ -47,11 +47,7 @@ function render({ model, el }) {
       label: "key heads", min: 0, max: divisors.length - 1, step: 1, className: "attn-key", show: (i) => String(divisors[i] ?? ""),
       onInput: (i) => change(model, { key_heads: divisors[i] }),
     });
-    const bars = Object.entries(rows).map(([name, label]) => {
-      const bar = element("span", { className: "attn-bar" });
-      const value = element("output", { className: "attn-value" });
-      return { name, bar, value, row: element("div", { className: "attn-counted" }, element("span", {}, label), bar, value) };
-    });
+    const bars = Object.entries(rows).map(([name, label]) => ({ name, ...countedRow(label) }));
     const share = weightBar();
     root.replaceChildren(choose.row,
       element("div", { className: "attn-knobs" }, tokens.row, heads.row),

@@ -49,11 +49,7 @@ function render({ model, el }) {
     input.addEventListener("change", () => change(model, { [name]: input.checked }));
     return { name, input, row: element("label", {}, input, element("span", {}, label)) };
   });
-  const bars = Object.keys(countParameters(start)).filter((name) => name !== "total").map((name) => {
-    const bar = element("span", { className: "attn-bar" });
-    const value = element("output", { className: "attn-value" });
-    return { name, bar, value, row: element("div", { className: "attn-counted" }, element("span", {}, name), bar, value) };
-  });
+  const bars = Object.keys(countParameters(start)).filter((name) => name !== "total").map((name) => ({ name, ...countedRow(name) }));
   root.replaceChildren(
     choose.row, element("div", { className: "attn-fields" }, ...fields.map((one) => one.row)), problem,
     element("fieldset", { className: "attn-choice" }, element("legend", {}, "Counted"), ...boxes.map((one) => one.row)),
