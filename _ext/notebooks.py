@@ -43,7 +43,7 @@ def normalise(notebook):
         cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata})
         if cell.cell_type != "code":
             continue
-        if "hide-input" in cell.metadata.get("tags", []):
+        if {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
             cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab as in the book
         for output in cell.outputs:
             if "data" in output:

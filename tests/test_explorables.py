@@ -9,7 +9,7 @@ import traitlets
 from numpy.testing import assert_allclose
 
 from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
-from attn.explorables import FOLDER, AttentionExplorer, CostExplorer, GaugeExplorer, HeadsExplorer, MaskExplorer, ParameterCounter, QueryPlane, ScalingExplorer, SoftmaxExplorer, TrainingExplorer, UpdatePlane, book_script, read_source
+from attn.explorables import FOLDER, AttentionExplorer, CostExplorer, GaugeExplorer, HeadsExplorer, MaskExplorer, ParameterCounter, QueryPlane, ScalingExplorer, SelfCheck, SoftmaxExplorer, TrainingExplorer, UpdatePlane, book_script, read_source
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
 
@@ -501,6 +501,28 @@ def test_words_of_the_plane_are_text(blank):
     assert page.locator(".attn-explorable img, .attn-explorable b, .attn-explorable i").count() == 0
 
 
+def self_check(**changes):
+    asked = [("1 + 1 <b>?", "2", {"2": "One more.", "11": "Joined."}), ("2 + 2?", "4", {"22": "Joined.", "4": "Two more."})]
+    return SelfCheck(asked, **changes)
+
+
+def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
+    page = blank(html(self_check()))
+    first, second = page.locator(".attn-question").all()
+    assert first.locator("legend").text_content() == "1. 1 + 1 <b>?"
+    first.get_by_role("button", name="11").focus()
+    page.keyboard.press("Enter")
+    assert first.get_by_role("status").inner_text() == "Not that one. Joined."
+    assert first.get_by_role("button", name="11").get_attribute("aria-pressed") == "true"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    assert first.get_by_role("status").inner_text() == "Right. One more."
+    assert first.get_by_role("button", name="11").get_attribute("aria-pressed") == "false"
+    assert second.get_by_role("status").inner_text() == ""
+    assert page.get_by_text("1 of 2 right").is_visible()
+    assert page.locator(".attn-explorable b").count() == 0
+
+
 # --- the Python side -----------------------------------------------------------------------------
 
 
@@ -529,6 +551,9 @@ def test_words_of_the_plane_are_text(blank):
         (lambda: training_explorer(tokens=["a", "b"]), r"2 runs of 4 steps on 2 words do not fit {'weights': \(2, 4, 3\)"),
         (lambda: training_explorer(moment=4), r"moment must be from 0 to 3, but is 4"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)), r"'Q': \(2, 2\), 'K': \(3, 3\)"),
+        (lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]), r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]"),
+        (lambda: SelfCheck([("a?", "b", {"b": "d", "e": " "})]), r"'a\?' does not explain \['e'\]"),
+        (lambda: self_check(chosen=[0, 2]), r"question of \[2, 2\] answers, but is \[0, 2\]"),
         (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
     ],
 )

@@ -1,6 +1,7 @@
 """The chapters: in normal form, executed, laid out alike, and at one with what they print."""
 
 import copy
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from notebooks import normalise
+
+from attn.explorables import SelfCheck
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -45,11 +48,23 @@ def printed(cell):
     return "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", []))
 
 
+def questions(cell):
+    """Return what a cell of self-check questions asks, nothing for another cell."""
+    found = [re.search(r'"self_check"><script[^>]*>(.*?)</script>', output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", [])]
+    return [question for match in found if match for question in json.loads(match[1])["questions"]]
+
+
 def unprinted_numbers(notebook):
-    """Return the numbers in a chapter's prose that neither its code nor its outputs hold."""
-    cells = notebook.cells
-    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells if cell.cell_type == "code"))
-    told = numerals("\n".join(WITHOUT_CHECK.sub(" ", cell.source) for cell in cells if cell.cell_type == "markdown"))
+    """Return the numbers in a chapter's prose that neither its code nor its outputs hold.
+
+    A question, its right answer and all explanations are prose; a wrong answer may hold any number.
+    """
+    markdown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    asked = [question for cell in code for question in questions(cell)]
+    said = [[q["ask"], q["answers"][q["right"]]["text"], *(answer["why"] for answer in q["answers"])] for q in asked]
+    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in code if not questions(cell)))
+    told = numerals("\n".join([WITHOUT_CHECK.sub(" ", text) for text in markdown] + sum(said, [])))
     return {number for number in told - shown if not is_excepted(number)}
 
 
@@ -66,7 +81,7 @@ def sections(notebook):
 
 
 def shows_figure(cell):
-    return "plt.show()" in cell.source or "data-explorable" in str(cell.get("outputs", ""))
+    return "plt.show()" in cell.source or ("data-explorable" in str(cell.get("outputs", "")) and not questions(cell))
 
 
 @each(NOTEBOOKS)
@@ -93,20 +108,29 @@ def test_a_number_that_no_cell_prints_is_found():
     assert unprinted_numbers(notebook) == {12.5, 0.75, 0.5, 13}
 
 
+def test_a_question_is_prose_but_its_wrong_answers_are_not():
+    figure = SelfCheck([("How much is 1,000 over 3, not 55?", "333.33", {"333.33": "Yes.", "44": "66 no."})])
+    output = nbformat.v4.new_output("display_data", {"text/html": figure._repr_mimebundle_()[0]["text/html"]})
+    asked = nbformat.v4.new_code_cell("SelfCheck(55, 66)", outputs=[output])
+    code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
+    assert unprinted_numbers(nbformat.v4.new_notebook(cells=[code, asked])) == {55, 66}
+
+
 @each(CHAPTERS)
 def test_a_chapter_follows_the_skeleton(path):
     notebook = read(path)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert re.match(rf"# {int(path.name[:2])}\. ", notebook.cells[0].source)
     assert "**You need:**" in text and "**Before you read on:**" in text and "**Next:**" in text
-    assert list(sections(notebook))[-3:] == ["Exercises", "Summary", "References"]
+    assert list(sections(notebook))[-4:] == ["Questions", "Exercises", "Summary", "References"]
+    assert 4 <= sum(len(questions(cell)) for cell in sections(notebook)["Questions"]) <= 6
     assert text.count(":::{exercise}") >= 3
-    assert any("data-explorable" in str(cell.get("outputs", "")) for cell in notebook.cells)
+    assert any("data-explorable" in str(cell.get("outputs", "")) and not questions(cell) for cell in notebook.cells)
 
 
 @each(CHAPTERS)
 def test_every_section_has_something_to_look_at(path):
-    ideas = list(sections(read(path)).items())[:-3]
+    ideas = list(sections(read(path)).items())[:-4]
     assert ideas and [heading for heading, cells in ideas if not any(map(shows_figure, cells))] == []
 
 
@@ -125,7 +149,7 @@ def test_every_figure_has_an_alt_text_a_caption_and_its_code_folded(path):
 @each(NOTEBOOKS)
 def test_code_that_is_the_lesson_fits_the_page(path):
     for cell in read(path).cells:
-        if cell.cell_type == "code" and "hide-input" not in cell.metadata.get("tags", []):
+        if cell.cell_type == "code" and not {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
             lines = cell.source.splitlines()
             assert max(map(len, lines)) <= 84, cell.source
             assert len([line for line in lines if line.strip()]) <= 10, cell.source

@@ -72,6 +72,7 @@ class Explorable(anywidget.AnyWidget):
     """Base class: a widget that also shows itself as HTML where no kernel runs."""
 
     _css = read_source("explorables.css")
+    _without_script = "A figure to move: it is alive in the built book and in JupyterLab."
 
     def state(self):
         """Return what the figure shows, as plain numbers and text by trait name."""
@@ -86,7 +87,7 @@ class Explorable(anywidget.AnyWidget):
         state = json.dumps(self.state(), ensure_ascii=False).replace("<", "\\u003c")
         data["text/html"] = (
             f'<div data-explorable="{self._name}"><script type="application/json">{state}</script>'
-            "<p>A figure to move: it is alive in the built book and in JupyterLab.</p></div>"
+            f"<p>{self._without_script}</p></div>"
         )
         data["text/plain"] = self.describe()
         return data, metadata
@@ -751,3 +752,54 @@ class GaugeExplorer(Explorable):
     def describe(self):
         """Return one line that says what the figure shows."""
         return f"Gauge explorer: stretched by {2.0**self.power:.2f}, cosine of the first two keys {self.maps[0, 0, 1]:.2f}, their score {self.maps[2, 0, 1]:.2f}"
+
+
+class SelfCheck(Explorable):
+    """Questions with answers to choose from; each choice is explained at once.
+
+    Parameters
+    ----------
+    questions : list of (str, str, dict of str to str)
+        What is asked, the right answer, and for every answer why it is right or wrong.
+    chosen : list of int
+        The answer chosen last for each question, -1 for none.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If a right answer is not among the answers, or an explanation is missing.
+
+    Examples
+    --------
+    >>> SelfCheck([("How much is 1 + 1?", "2", {"2": "One and one more.", "11": "That joins the digits."})]).describe()
+    'Questions: How much is 1 + 1?'
+    """
+
+    _name = "self_check"
+    _esm = module(_name)
+    _without_script = "Questions to answer: they are alive in the built book and in JupyterLab."
+
+    questions = traitlets.List(traitlets.Dict()).tag(sync=True, figure=True)
+    chosen = traitlets.List(traitlets.Int()).tag(sync=True, figure=True)
+
+    def __init__(self, questions, *, chosen=None, **kwargs):
+        listed = []
+        for ask, right, answers in questions:
+            if right not in answers or len(answers) < 2:
+                raise traitlets.TraitError(f"{ask!r} needs its right answer {right!r} among at least 2, but there are {list(answers)}")
+            if unexplained := [answer for answer, why in answers.items() if not why.strip()]:
+                raise traitlets.TraitError(f"{ask!r} does not explain {unexplained}")
+            options = [{"text": text, "why": why} for text, why in answers.items()]
+            listed.append({"ask": ask, "right": list(answers).index(right), "answers": options})
+        super().__init__(questions=listed, chosen=[-1] * len(listed) if chosen is None else chosen, **kwargs)
+
+    @traitlets.validate("chosen")
+    def _check(self, proposal):
+        sizes = [len(question["answers"]) for question in self.questions]
+        if len(proposal.value) != len(sizes) or not all(-1 <= i < size for i, size in zip(proposal.value, sizes)):
+            raise traitlets.TraitError(f"chosen needs one answer, or -1, for each question of {sizes} answers, but is {proposal.value}")
+        return proposal.value
+
+    def describe(self):
+        """Return one line that says what is asked."""
+        return "Questions: " + " ".join(question["ask"] for question in self.questions)
