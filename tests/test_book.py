@@ -70,6 +70,35 @@ def test_each_cell_and_picture_of_a_chapter_is_described(soups):
             assert len(image.get("alt", "")) > 40 and "build/" not in image["alt"], (name, image)
 
 
+def test_every_claim_leads_to_its_cells_and_back(soups):
+    rows = yaml.safe_load((build.ROOT / "chapters/ledger.yml").read_text(encoding="utf-8"))
+    terms = soups["chapters/ledger.html"].select(".attn-ledger dt")
+    assert [term["id"] for term in terms] == [f"claim-{row['id'].lower()}" for row in rows]
+    for row, term in zip(rows, terms):
+        links = [link["href"] for link in term.parent.find_all("a", href=re.compile(rf"#claim-{row['id'].lower()}-\d\d$"))]
+        assert [int(link[:2]) for link in links] == row["shown"]
+        for link in links:
+            place = soups[f"chapters/{link.split('#')[0]}"].find(id=link.split("#")[1])
+            assert place.select_one(".cell_input") or place.find_parent(class_="cell")
+            assert place.find_next(class_="attn-claims").find("a", string=row["id"])["href"] == f"ledger.html#{term['id']}"
+
+
+def test_a_chapter_links_a_term_and_a_symbol_to_the_glossary_once_where_they_come_first(soups):
+    for name in CHAPTERS:
+        links = soups[name].select("a.attn-term")
+        assert len(links) >= 8 and all(link["title"] for link in links)
+        targets = [link["href"] for link in links]
+        assert len(targets) == len(set(targets))
+    first = soups["chapters/05_masking.html"].find("a", href="glossary.html#term-padding")
+    assert first.get_text() == "padding" and first.find_parent("section").h2.get_text().startswith("A word that may see nobody")
+    assert soups["chapters/02_queries_keys_values.html"].select_one("a.attn-term .math")
+
+
+def test_the_index_leads_to_where_a_term_is_explained(soups):
+    entry = soups["genindex.html"].find("a", string="temperature").find_parent("li")
+    assert entry.find("a", string="chapter 3: Hot and cold")["href"] == "chapters/03_scores_softmax_pattern.html#hot-and-cold"
+
+
 def test_the_title_page_leads_to_chapter_1_and_carries_a_figure_to_move(soups):
     page = soups[f"{TOC['root']}.html"]
     assert page.select_one("[data-explorable]")

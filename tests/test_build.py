@@ -26,8 +26,8 @@ def small_book(tmp_path):
     return tmp_path
 
 
-def write_chapter(folder, code, text="# One\n\nA chapter."):
-    cells = [nbformat.v4.new_markdown_cell(text, id="text"), nbformat.v4.new_code_cell(code, id="code")]
+def write_chapter(folder, code, text="# One\n\nA chapter.", tags=()):
+    cells = [nbformat.v4.new_markdown_cell(text, id="text"), nbformat.v4.new_code_cell(code, id="code", metadata={"tags": list(tags)})]
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
     nbformat.write(notebook, folder / "chapters/01_one.ipynb")
@@ -56,6 +56,21 @@ def test_a_warning_fails_the_first_and_every_later_build(small_book):
 def test_a_warning_in_a_cell_fails_the_build(small_book):
     write_chapter(small_book, "import warnings; warnings.warn('careful')")
     assert run_build(small_book).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("claims", "message"),
+    [(["A1", "A2"], "shows claims that the ledger does not list there: A2"), ([], "undefined label: 'claim-a1-01'")],
+    ids=["a claim that the ledger lacks", "a row whose cell is missing"],
+)
+def test_the_ledger_and_the_chapters_hold_each_other_to_account(small_book, claims, message):
+    write_chapter(small_book, "print(1 + 1)", tags=[f"claim-{claim}" for claim in claims])
+    (small_book / "chapters/ledger.yml").write_text("- {id: A1, by: [x], said: s, found: f, verdict: holds, shown: [1]}\n")
+    (small_book / "chapters/ledger.md").write_text("# Ledger\n\n```{ledger} A\n```\n")
+    with open(small_book / "_toc.yml", "a") as contents:
+        contents.write("  - file: chapters/ledger\n")
+    run = run_build(small_book)
+    assert run.returncode == 1 and message in run.stderr
 
 
 def test_only_what_changed_is_made_anew(small_book):

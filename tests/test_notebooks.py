@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from nbclient import NotebookClient
 from notebooks import normalise
 
@@ -114,6 +115,14 @@ def test_a_question_is_prose_but_its_wrong_answers_are_not():
     asked = nbformat.v4.new_code_cell("SelfCheck(55, 66)", outputs=[output])
     code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
     assert unprinted_numbers(nbformat.v4.new_notebook(cells=[code, asked])) == {55, 66}
+
+
+@pytest.mark.parametrize("row", yaml.safe_load((FOLDER / "ledger.yml").read_text(encoding="utf-8")), ids=lambda row: row["id"])
+def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
+    assert set(row) == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in {"holds", "made exact", "corrected", "tested"}
+    cells = [cell for chapter in row["shown"] for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells if cell.cell_type == "code"]
+    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells).replace("−", "-"))
+    assert {number for number in numerals(row["found"]) - shown if not is_excepted(number)} == set()
 
 
 @each(CHAPTERS)

@@ -1,0 +1,209 @@
+"""The appendix and its threads into the chapters: the ledger of claims, links to the glossary, the index."""
+
+import functools
+import re
+from collections import Counter
+from operator import itemgetter
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+LEDGER = "chapters/ledger.yml"
+CHAPTER = re.compile(r"chapters/(\d\d)_")
+TAG = re.compile(r"claim-([A-Z]\d+)$")
+NOT_PROSE = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.raw, addnodes.pending_xref)
+NOT_INDEXED = {"Questions", "Exercises", "Summary", "References"}
+logger = logging.getLogger(__name__)
+
+
+def read_ledger(srcdir):
+    path = Path(srcdir, LEDGER)
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def label(claim, chapter):
+    return f"claim-{claim.lower()}-{chapter:02d}"
+
+
+def name_target(env, name, text):
+    """Make an address known to {ref}, with the text of its links."""
+    standard = env.get_domain("std")
+    standard.anonlabels[name] = env.docname, name
+    standard.labels[name] = env.docname, name, text
+
+
+class Ledger(SphinxDirective):
+    """The claims whose id begins with the given letter, each with links to the cells that show it."""
+
+    required_arguments = 1
+
+    def run(self):
+        self.env.note_dependency(str(Path(self.env.srcdir, LEDGER)))
+        lines = []
+        for row in read_ledger(self.env.srcdir):
+            if row["id"][0] == self.arguments[0]:
+                shown = "; ".join(f"{{ref}}`{label(row['id'], chapter)}`" for chapter in row["shown"])
+                lines += [f"**{row['id']}**, *{row['verdict']}* ({', '.join(row['by'])})", f": Said: {row['said']}", ""]
+                lines += [f": Found: {row['found']}", "", f": Shown in {shown}", ""]
+        parent = nodes.container(classes=["attn-ledger"])
+        self.state.nested_parse(StringList(lines, source=LEDGER), self.content_offset, parent)
+        for term in parent.findall(nodes.term):
+            claim = next(term.findall(nodes.strong)).astext()
+            term["ids"].append(f"claim-{claim.lower()}")
+            name_target(self.env, f"claim-{claim.lower()}", claim)
+        return [parent]
+
+
+class ClaimTargets(SphinxTransform):
+    """Give each cell that shows claims an address and a link to the ledger; warn of what the ledger does not list."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs):
+        match = CHAPTER.match(self.env.docname)
+        if not match:
+            return
+        chapter = int(match[1])
+        listed = {row["id"] for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
+        for cell in list(self.document.findall(lambda node: isinstance(node, nodes.container) and node.get("nb_element") == "cell_code")):
+            claims = [found[1] for tag in cell["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
+            if unlisted := set(claims) - listed:
+                logger.warning("chapter %s shows claims that the ledger does not list there: %s", chapter, ", ".join(sorted(unlisted)), location=cell)
+            if claims:
+                self.connect(cell, claims, chapter)
+
+    def connect(self, cell, claims, chapter):
+        section = next(parent for parent in ancestors(cell) if isinstance(parent, nodes.section))
+        back = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])
+        for claim in claims:
+            name = label(claim, chapter)
+            cell["ids"].append(name)
+            name_target(self.env, name, f"chapter {chapter}: {section[0].astext()}")
+            aim = {"refdomain": "std", "reftype": "ref", "reftarget": f"claim-{claim.lower()}", "refdoc": self.env.docname}
+            link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refexplicit=False, refwarn=True)
+            back += [nodes.Text(" "), link]
+        cell.parent.insert(cell.parent.index(cell) + 1, back)
+
+
+def ancestors(node):
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def is_symbol(term):
+    return "_" in term or len(term.removeprefix("Δ")) == 1
+
+
+def forms(term):
+    """Return a term in the singular and in the plural.
+
+    >>> forms("query"), forms("head")
+    (('query', 'queries'), ('head', 'heads'))
+    """
+    return term, f"{term[:-1]}ies" if term.endswith("y") else f"{term}s"
+
+
+def plain(latex):
+    """Return a symbol of a formula as code has it.
+
+    >>> plain(r"d_\\text{model}"), plain(r"\\Delta E")
+    ('d_model', 'ΔE')
+    """
+    return re.sub(r"\\text|[{} ]", "", latex.replace("\\Delta", "Δ"))
+
+
+@functools.cache
+def glossary(env):
+    """Return each entry of the glossary: where it stands, and its first sentence."""
+    entries = {}
+    for (kind, term), (docname, target) in env.get_domain("std").objects.items():
+        if kind == "term":
+            item = next(node.parent for node in env.get_doctree(docname).findall(nodes.term) if target in node["ids"])
+            first = next(item.findall(nodes.paragraph)).astext().replace("\n", " ").split(". ")[0]
+            entries[term] = docname, target, first.removesuffix(".")
+    return entries
+
+
+@functools.cache
+def names(env):
+    """Return a pattern that finds the terms of the glossary in prose, and the term of each form."""
+    known = {form.lower(): term for term in glossary(env) if not is_symbol(term) for form in forms(term)}
+    longest_first = sorted(known, key=len, reverse=True)
+    return re.compile(rf"\b({'|'.join(map(re.escape, longest_first))})\b" if known else r"(?!)", re.IGNORECASE), known
+
+
+class LinkTerms(SphinxPostTransform):
+    """Lead from the first place where a chapter uses a term or a symbol to its entry in the glossary."""
+
+    default_priority = 5
+
+    def run(self, **kwargs):
+        if not CHAPTER.match(self.env.docname):
+            return
+        self.linked = set()
+        for node in list(self.document.findall(lambda node: isinstance(node, (nodes.Text, nodes.math, nodes.literal)))):
+            parents = [*ancestors(node)]
+            if any(isinstance(parent, NOT_PROSE) for parent in parents) or not any(isinstance(parent, nodes.paragraph) for parent in parents):
+                continue
+            if isinstance(node, nodes.Text):
+                if not isinstance(node.parent, nodes.math):
+                    node.parent.replace(node, self.split(node.astext()))
+            elif self.is_new(symbol := plain(node.astext())):
+                node.parent.replace(node, self.link(symbol, node.deepcopy()))
+
+    def is_new(self, term):
+        return term in glossary(self.env) and term not in self.linked
+
+    def split(self, text):
+        """Return the text as nodes, with terms that are new to the chapter as links."""
+        pattern, known = names(self.env)
+        parts, at = [], 0
+        for match in pattern.finditer(text):
+            if self.is_new(term := known[match[0].lower()]):
+                parts += [nodes.Text(text[at : match.start()]), self.link(term, nodes.Text(match[0]))]
+                at = match.end()
+        return [*parts, nodes.Text(text[at:])]
+
+    def link(self, term, content):
+        self.linked.add(term)
+        docname, target, first = glossary(self.env)[term]
+        reference = make_refnode(self.app.builder, self.env.docname, docname, target, content, first)
+        reference["classes"].append("attn-term")
+        return reference
+
+
+def index_terms(app, env):
+    """Lead from the index to the section of each chapter that says most of a term: a bold one is being explained."""
+    pattern, known = names(env)
+    for docname in filter(CHAPTER.match, sorted(env.found_docs)):
+        uses = {}  # term: (how often, section)
+        for section in env.get_doctree(docname).findall(lambda node: isinstance(node, nodes.section) and isinstance(node.parent, nodes.section)):
+            if section[0].astext() in NOT_INDEXED:
+                continue
+            text = " ".join(paragraph.astext() for paragraph in section.findall(nodes.paragraph))
+            bold = 10 * [strong.astext() for strong in section.findall(nodes.strong)]
+            for term, count in Counter(known[word.lower()] for word in pattern.findall(" . ".join([text, *bold]))).items():
+                uses.setdefault(term, []).append((count, section))
+        entries = env.get_domain("index").entries.setdefault(docname, [])
+        for term, found in uses.items():
+            count, section = max(found, key=itemgetter(0))
+            if count > 2:
+                place = f"chapter {int(CHAPTER.match(docname)[1])}: {section[0].astext()}"
+                entries.append(("single", f"{term}; {place}", section["ids"][0], "", None))
+
+
+def setup(app):
+    app.add_directive("ledger", Ledger)
+    app.add_transform(ClaimTargets)
+    app.add_post_transform(LinkTerms)
+    app.connect("env-updated", index_terms)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
