@@ -8,10 +8,11 @@ endif
 CHAPTERS := $(wildcard chapters/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab record lock clean
+.PHONY: help book pdf test lab record lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
+	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make test    run every check"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back"
@@ -30,6 +31,9 @@ help:
 
 book: .venv/installed
 	$(BIN)/python _ext/build.py
+
+pdf: .venv/installed
+	$(BIN)/python _ext/pdf.py
 
 test: book
 	$(BIN)/python -m pytest

@@ -4,8 +4,10 @@
 const log = console.log;
 console.log = (...words) => /^\[(PST|togglebutton)\]/.test(words[0]) || log(...words);
 
-// It gives no names to some buttons, no landmark to the logo, and a role that ARIA has retired to each reference.
+// Then it gives no names to some buttons, no landmark to the logo, and a role that ARIA has retired to each reference.
 document.addEventListener("DOMContentLoaded", () => {
+  // Search shows a passage of each page it finds, which it may not fetch where the book is opened from a file.
+  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   document.querySelectorAll(".search-button, .theme-switch-button").forEach((button) => {
     button.setAttribute("aria-label", button.textContent.trim() || button.title || "Search");
   });

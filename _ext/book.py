@@ -6,7 +6,7 @@ from importlib.metadata import files
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.ext import mathjax
 
 from attn.explorables import book_script, read_source
 
@@ -37,18 +37,35 @@ def colour_symbols(latex):
     return "".join(parts)
 
 
-class ColourSymbols(SphinxPostTransform):
-    default_priority = 900
-    formats = ("html",)
+def coloured(visit):
+    """Return a visitor of formulas that colours them on their way out: the search index has them as written."""
 
-    def run(self, **kwargs):
-        for node in self.document.findall(lambda node: isinstance(node, (nodes.math, nodes.math_block))):
-            node[:] = [nodes.Text(colour_symbols(node.astext()))]
+    def visit_coloured(translator, node):
+        copy = node.deepcopy()
+        copy[:] = [nodes.Text(colour_symbols(node.astext()))]
+        visit(translator, copy)
+
+    return visit_coloured
 
 
 def configure(app, config):
     config.mathjax_path = "mathjax/tex-chtml.js"
     config.html_theme_options["navbar_persistent"] = []  # the theme's second search bar
+
+
+def pdf_of(app):
+    return Path(app.srcdir, "_build", "attention-worked-out.pdf")
+
+
+def prepare_pdf(app):
+    """Offer the PDF where there is one, and let the one-page form, from which it is made, show every kind of node.
+
+    Sphinx falls back on the HTML of a node only as long as no extension registers another one for that form.
+    """
+    if app.builder.name == "html" and pdf_of(app).exists():
+        app.tags.add("pdf")  # the title page offers it
+    handlers = app.registry.translation_handlers
+    handlers["singlehtml"] = {**handlers["html"], **handlers.get("singlehtml", {})}
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
@@ -71,8 +88,10 @@ def write_assets(app, exception):
     static.mkdir(exist_ok=True)
     static.joinpath("explorables.js").write_text(book_script(), encoding="utf-8")
     static.joinpath("explorables.css").write_text(read_source("explorables.css"), encoding="utf-8")
-    for name in ("book.css", "book.js"):
+    for name in ("book.css", "book.js", "progress.js"):
         shutil.copyfile(HERE / name, static / name)
+    if "pdf" in app.tags:
+        shutil.copy(pdf_of(app), app.outdir)
     for file in files("sphinx-mathjax-offline"):
         if match := MATHJAX.search(file.as_posix()):
             target = static / "mathjax" / match[1]
@@ -81,12 +100,17 @@ def write_assets(app, exception):
 
 
 def setup(app):
-    app.add_post_transform(ColourSymbols)
+    app.setup_extension("sphinx.ext.mathjax")
+    registry = app.registry
+    registry.html_inline_math_renderers["mathjax"] = coloured(mathjax.html_visit_math), None
+    registry.html_block_math_renderers["mathjax"] = coloured(mathjax.html_visit_displaymath), None
     app.connect("config-inited", configure)
+    app.connect("builder-inited", prepare_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("build-finished", write_assets)
     for name in ("explorables.css", "book.css"):
         app.add_css_file(name)
     app.add_js_file("book.js", priority=100)
     app.add_js_file("explorables.js", loading_method="defer")
+    app.add_js_file("progress.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,6 +14,7 @@ from notebooks import execute, on_all_cores
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 CACHE = BUILD / ".jupyter_cache"
+PDF = BUILD / "attention-worked-out.pdf"
 
 
 def digest(*patterns):
@@ -49,8 +50,13 @@ def build_pages(out):
     """Build all pages below `out`; return whether there was neither error nor warning."""
     for folder in ("html", ".doctrees"):  # a page that is kept would not repeat its warnings
         shutil.rmtree(out / folder, ignore_errors=True)
+    return run_jupyter_book(out.parent, "html")
+
+
+def run_jupyter_book(folder, builder):
+    """Build the book into `folder`/_build; return whether there was neither error nor warning."""
     program = Path(sys.executable).with_name("jupyter-book")
-    build = [program, "build", ROOT, "--path-output", out.parent, "-W", "-n", "--keep-going"]
+    build = [program, "build", ROOT, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
     return subprocess.run(build, cwd=ROOT).returncode == 0
 
 
@@ -63,6 +69,7 @@ def main(out=BUILD):
     stamp, made_from = out / "made-from", sources()
     if not is_current(stamp, made_from):
         stamp.unlink(missing_ok=True)
+        PDF.unlink(missing_ok=True)  # it shows what was there before
         try:
             execute_chapters()
         except CellExecutionError as error:

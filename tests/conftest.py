@@ -3,19 +3,19 @@
 import functools
 import http.server
 import os
-import shutil
 import threading
 
 import build
 import hypothesis
 import pytest
+from pdf import find_chromium
 
 hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
 hypothesis.settings.load_profile("steady")
 # As where chapters are executed: no progress bar in an output, and one core for each kernel.
 os.environ.update(TQDM_DISABLE="1", OMP_NUM_THREADS="1")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = find_chromium()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
 """The built book: complete, at one with itself, silent, and usable by everyone."""
 
+import json
 import re
 from urllib.parse import unquote, urlsplit
 
 import build
+import numpy as np
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
@@ -127,6 +129,62 @@ def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, boo
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     results = Axe().run(page, options={"preload": False})
     assert results.violations_count == 0, results.generate_report()
+
+
+def test_what_was_read_and_solved_is_remembered_until_the_reader_forgets_it(visit, address):
+    page = visit(f"{address}/chapters/02_queries_keys_values.html")
+    read = page.get_by_label("I have read this chapter")
+    assert not read.is_checked()
+    read.scroll_into_view_if_needed()
+    page.wait_for_selector(".attn-read", state="attached")
+    assert read.is_checked()
+    page.get_by_label("Solved").first.check()
+
+    page.goto(f"{address}/chapters/index.html")
+    progress = page.locator(".attn-progress")
+    assert "1 of 12 chapters and solved 1 exercise." in progress.inner_text()
+    assert progress.get_by_role("link").inner_text() == "1. Why words need context"
+    page.goto(f"{address}/chapters/02_queries_keys_values.html")
+    assert page.get_by_label("Solved").first.is_checked()
+    page.get_by_label("I have read this chapter").uncheck()
+    page.reload()
+    page.get_by_label("I have read this chapter").scroll_into_view_if_needed()
+    assert not page.get_by_label("I have read this chapter").is_checked() and page.locator(".attn-read").count() == 0
+
+    page.goto(f"{address}/chapters/index.html")
+    page.get_by_role("button", name="Forget this").click()
+    assert page.evaluate("localStorage.getItem('attention-worked-out')") is None and not progress.is_visible()
+
+
+def test_progress_that_cannot_be_read_harms_nothing(visit, address):
+    page = visit(f"{address}/chapters/index.html")
+    page.evaluate("localStorage.setItem('attention-worked-out', '{broken')")
+    page.reload()
+    assert page.said == [] and not page.locator(".attn-progress").is_visible()
+
+
+@pytest.mark.parametrize("words", ["softmax", "sqrt(d_k)", "W_Q"])
+def test_search_finds_the_words_of_formulas_also_in_a_book_opened_as_a_file(visit, book, address, words):
+    for place in (address, book.as_uri()):
+        page = visit(f"{place}/search.html?q={words}")
+        page.locator("#search-results li a", has_text="Queries, keys, values").first.wait_for()
+        assert page.said == []
+
+
+def test_what_colours_formulas_is_not_in_the_search_index(book, soups):
+    chapter = "chapters/02_queries_keys_values"
+    assert "\\class{attn-query}" in soups[f"{chapter}.html"].select_one(".math").get_text()
+    index = json.loads((book / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+    found = np.ravel(index["terms"]["class"])
+    assert index["docnames"].index(chapter) not in found
+
+
+def test_on_paper_there_is_nothing_to_click(visit, book):
+    page = visit((book / "chapters/02_queries_keys_values.html").as_uri())
+    page.emulate_media(media="print")
+    for selector in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer", ".attn-done", ".attn-explorable .attn-button"):
+        assert page.locator(selector).count() and not page.locator(selector).first.is_visible()
+    assert page.locator(".attn-explorable .attn-bar").first.is_visible()
 
 
 def test_queries_keys_and_values_are_coloured_in_formulas(visit, book):
