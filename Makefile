@@ -19,14 +19,16 @@ help:
 	@echo "make lock    rewrite requirements.txt from pyproject.toml"
 	@echo "make clean   remove what was built and installed"
 
-# The stamp is newer than the lock once everything in it is installed.
+# The stamp is newer than the lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "This book needs Python 3.11 or newer, but '$(PYTHON)' is missing or older; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu, install python3-venv." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet "$$(grep '^uv==' requirements.txt)"
+	$(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --requirement requirements.txt || \
+	  $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
 	@touch $@
 
 book: .venv/installed

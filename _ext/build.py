@@ -10,6 +10,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbclient.exceptions import CellExecutionError
 from notebooks import execute, on_all_cores
+from repository import origin
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
@@ -62,11 +63,14 @@ def run_jupyter_book(folder, builder):
 
 def sources():
     """Return the fingerprint of all that the book is made from."""
-    return digest("chapters/*.*", "attn/**/*.*", "_ext/*.*", "*.*")
+    return digest("chapters/*.*", "attn/**/*.*", "_ext/*.*", "*.*") + " ".join(origin(ROOT))
 
 
 def main(out=BUILD):
-    stamp, made_from = out / "made-from", sources()
+    try:
+        stamp, made_from = out / "made-from", sources()
+    except ValueError as error:
+        sys.exit(str(error))
     if not is_current(stamp, made_from):
         stamp.unlink(missing_ok=True)
         PDF.unlink(missing_ok=True)  # it shows what was there before

@@ -1,6 +1,8 @@
 """`make book` and the package's layout: failures are failures on every run, and what is stale is made anew."""
 
 import ast
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,9 @@ import sys
 import build
 import nbformat
 import pytest
+import yaml
+from bs4 import BeautifulSoup
+from repository import public_address
 
 MODULES = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "explorables", "exercises"]
 
@@ -33,8 +38,9 @@ def write_chapter(folder, code, text="# One\n\nA chapter.", tags=()):
     nbformat.write(notebook, folder / "chapters/01_one.ipynb")
 
 
-def run_build(folder):
-    return subprocess.run([sys.executable, "_ext/build.py"], cwd=folder, capture_output=True, text=True)
+def run_build(folder, **environment):
+    known = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")}
+    return subprocess.run([sys.executable, "_ext/build.py"], cwd=folder, capture_output=True, text=True, env={**known, **environment})
 
 
 def test_a_failing_cell_fails_the_first_and_every_later_build(small_book):
@@ -91,6 +97,68 @@ def test_only_what_changed_is_made_anew(small_book):
     assert page.stat().st_mtime_ns > made
 
 
+def addresses(page):
+    """Return where a page's launch button leads, and what it says is its own address."""
+    soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    canonical = soup.find("link", rel="canonical")
+    return [link["href"] for link in soup.select("a[href*='mybinder.org']")], canonical and canonical["href"]
+
+
+def test_a_book_from_nowhere_has_no_launch_button_and_claims_no_address(small_book):
+    assert run_build(small_book).returncode == 0
+    assert addresses(small_book / "_build/html/chapters/01_one.html") == ([], None)
+    assert not (small_book / "_build/html/sitemap.xml").exists()
+
+
+@pytest.mark.parametrize("known_by", ["variable", "remote"])
+def test_the_launch_button_and_the_address_follow_the_repository_without_its_credentials(small_book, known_by):
+    environment = {}
+    if known_by == "variable":
+        environment = {"BOOK_REPOSITORY": "https://ada:s3cret@github.com/ada/course.git", "BOOK_URL": "https://course.example.org"}
+    else:
+        subprocess.run(["git", "init", "--quiet"], cwd=small_book, check=True)
+        subprocess.run(["git", "remote", "add", "origin", "https://s3cret@github.com/ada/course"], cwd=small_book, check=True)
+    run = run_build(small_book, **environment)
+    assert run.returncode == 0, run.stderr
+    published = "https://course.example.org/" if environment else "https://ada.github.io/course/"
+    html = small_book / "_build/html"
+    button = "https://mybinder.org/v2/gh/ada/course/main?urlpath=lab/tree/chapters/01_one.ipynb"
+    assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
+    assert f"<loc>{published}chapters/01_one.html</loc>" in (html / "sitemap.xml").read_text()
+    card = BeautifulSoup((html / "chapters/01_one.html").read_text(), "html.parser").find("meta", property="og:image")["content"]
+    assert card.startswith(published) and (html / card.removeprefix(published)).exists()
+    assert not [path for path in html.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
+
+    if known_by == "remote":  # an empty variable says that there is none, and the pages are made anew
+        assert run_build(small_book, BOOK_REPOSITORY="").returncode == 0
+        assert addresses(html / "chapters/01_one.html") == ([], None)
+
+
+@pytest.mark.parametrize("variable", ["BOOK_REPOSITORY", "BOOK_URL"])
+def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(small_book, variable):
+    run = run_build(small_book, **{variable: "ftp://ada:s3cret@nowhere"})
+    assert run.returncode != 0 and run.stdout == ""
+    assert re.fullmatch(rf"{variable} must be an address such as https://\S+, which it is not\.\n", run.stderr)
+
+
+@pytest.mark.parametrize(
+    ("remote", "found"),
+    [
+        ("https://github.com/ada/course", ("ada", "course")),
+        ("https://ada:pass@github.com/ada/course.git/", ("ada", "course")),
+        ("git@github.com:ada/course.git\n", ("ada", "course")),
+        ("ssh://git@github.com/ada/my.course", ("ada", "my.course")),
+        ("https://github.com.evil.org/ada/course", None),
+        ("https://evil.org/github.com/ada/course", None),
+        ("https://github.com/ada", None),
+        ("/srv/git/course", None),
+        ("", None),
+    ],
+)
+def test_only_a_repository_on_github_is_an_address_for_binder(remote, found):
+    assert public_address(remote) == found
+
+
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("python", ["no-such-python", "old-python"])
 def test_a_missing_or_old_python_gets_one_clear_sentence(tmp_path, python):
@@ -104,6 +172,16 @@ def test_a_missing_or_old_python_gets_one_clear_sentence(tmp_path, python):
     assert run.returncode != 0
     sentences = [line for line in run.stderr.splitlines() if not line.startswith("make")]
     assert len(sentences) == 1 and sentences[0].startswith("This book needs Python 3.11 or newer")
+
+
+def test_the_workflow_pins_what_it_uses_and_may_write_only_where_it_publishes():
+    workflow = yaml.safe_load((build.ROOT / ".github/workflows/book.yml").read_text(encoding="utf-8"))
+    used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert used and all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", name) for name in used)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job} == {
+        "publish": {"pages": "write", "id-token": "write"}
+    }
 
 
 def test_a_module_imports_only_from_those_above_it():

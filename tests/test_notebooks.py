@@ -168,7 +168,7 @@ def test_code_that_is_the_lesson_fits_the_page(path):
 
 @each(NOTEBOOKS)
 def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
-    """Run the chapter once more, with the code of each solution in place of the reader's dots."""
+    """Run the chapter once more, from the repository's root, with each solution's code in place of the reader's dots."""
     notebook = read(path)
     cells = notebook.cells
     answers = [i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)]
@@ -178,5 +178,5 @@ def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
         solution = cells[i + 2].source
         assert solution.startswith("<details>\n<summary>Solution</summary>")
         cells[i].source = re.search(r"```python\n(.*?)\n```", solution, re.DOTALL)[1]
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": FOLDER}}).execute()
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": FOLDER.parent}}).execute()
     assert [printed(cells[i + 1]) for i in answers] == ["Right.\n"] * len(answers)
