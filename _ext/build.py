@@ -63,7 +63,7 @@ def run_jupyter_book(folder, builder):
 
 def sources():
     """Return the fingerprint of all that the book is made from."""
-    return digest("chapters/*.*", "attn/**/*.*", "_ext/*.*", "*.*") + " ".join(origin(ROOT))
+    return digest("chapters/*.*", "attn/**/*.*", "_ext/*.*", "_*.yml", "*.bib", "*.txt") + " ".join(origin(ROOT))
 
 
 def main(out=BUILD):

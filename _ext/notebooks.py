@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -53,9 +54,12 @@ def normalise(notebook):
 
 
 def main(paths):
-    for path, notebook in on_all_cores(execute, paths):
-        nbformat.write(normalise(notebook), path)
-        print(f"recorded {path.name}", flush=True)
+    try:
+        for path, notebook in on_all_cores(execute, paths):
+            nbformat.write(normalise(notebook), path)
+            print(f"recorded {path.name}", flush=True)
+    except CellExecutionError as error:
+        sys.exit(f"{error}\nThe chapters after the last one recorded were left as they are, because this cell failed.")
 
 
 if __name__ == "__main__":

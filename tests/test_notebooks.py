@@ -99,7 +99,7 @@ def test_every_code_cell_has_been_executed_in_order(path):
 
 @each(CHAPTERS)
 def test_a_number_in_prose_is_printed_by_a_cell(path):
-    assert unprinted_numbers(read(path)) == set()
+    assert unprinted_numbers(read(path)) == set(), "told, but printed by no cell: print them, or take them out"
 
 
 def test_a_number_that_no_cell_prints_is_found():
@@ -130,11 +130,13 @@ def test_a_chapter_follows_the_skeleton(path):
     notebook = read(path)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert re.match(rf"# {int(path.name[:2])}\. ", notebook.cells[0].source)
-    assert "**You need:**" in text and "**Before you read on:**" in text and "**Next:**" in text
+    assert [words for words in ("**You need:**", "**Before you read on:**", "**Next:**") if words not in text] == []
     assert list(sections(notebook))[-4:] == ["Questions", "Exercises", "Summary", "References"]
-    assert 4 <= sum(len(questions(cell)) for cell in sections(notebook)["Questions"]) <= 6
-    assert text.count(":::{exercise}") >= 3
-    assert any("data-explorable" in str(cell.get("outputs", "")) and not questions(cell) for cell in notebook.cells)
+    n_questions = sum(len(questions(cell)) for cell in sections(notebook)["Questions"])
+    assert 4 <= n_questions <= 6, "a chapter has four to six questions"
+    assert text.count(":::{exercise}") >= 3, "a chapter has three exercises or more"
+    explorables = [cell for cell in notebook.cells if "data-explorable" in str(cell.get("outputs", "")) and not questions(cell)]
+    assert explorables, "at least one figure of a chapter is an explorable"
 
 
 @each(CHAPTERS)
@@ -150,7 +152,7 @@ def test_every_figure_has_an_alt_text_a_caption_and_its_code_folded(path):
         if not shows_figure(cell):
             continue
         assert re.match(r"\*[^*].*\*(\n|$)", following.source), f"no caption in italics after {cell.source[-80:]!r}"
-        assert "hide-input" in cell.metadata.tags
+        assert "hide-input" in cell.metadata.get("tags", []), f"no tag hide-input on {cell.source[-80:]!r}"
         if "plt.show()" in cell.source:
             assert len(cell.metadata.mystnb.image.alt) > 40
 
@@ -172,7 +174,8 @@ def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
     notebook = read(path)
     cells = notebook.cells
     answers = [i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)]
-    assert len(answers) == sum(cell.source.count(":::{exercise}") for cell in cells)
+    n_exercises = sum(cell.source.count(":::{exercise}") for cell in cells)
+    assert len(answers) == n_exercises, "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
     for i in answers:
         assert printed(cells[i + 1]).startswith("Not answered yet")
         solution = cells[i + 2].source
