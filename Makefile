@@ -8,12 +8,13 @@ endif
 CHAPTERS := $(wildcard chapters/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test lab record lock clean
+.PHONY: help book pdf test bench lab record lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
 	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make test    run every check"
+	@echo "make bench   compare the speed with PyTorch's; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back"
 	@echo "make lock    rewrite requirements.txt from pyproject.toml"
@@ -39,6 +40,12 @@ pdf: .venv/installed
 
 test: book
 	$(BIN)/python -m pytest
+
+bench: .venv/installed
+	@$(BIN)/python -c 'import torch' 2>/dev/null || \
+	  { echo "This compares with PyTorch: $(BIN)/python -m pip install torch==2.13.0" >&2; exit 1; }
+	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_speed.py -q -p no:cacheprovider -p no:xdist \
+	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 
 lab: .venv/installed
 	$(BIN)/jupyter lab chapters/01_why_words_need_context.ipynb

@@ -69,12 +69,12 @@ def prepare_pdf(app):
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
-    """Leave out Thebe, which would load its program from elsewhere, and stored widget states, which nothing reads."""
+    """Leave out Thebe, which would load its program from elsewhere, and what nothing here uses: widget states, sphinx-design."""
 
     def is_foreign(script):
         name = str(getattr(script, "filename", None) or script)
         kind = getattr(script, "attributes", {}).get("type", "")
-        return "thebe" in name or "widget-state" in kind
+        return re.search("thebe|design", name) or "widget-state" in kind
 
     for kind in ("script_files", "css_files"):
         context[kind] = [script for script in context[kind] if not is_foreign(script)]

@@ -13,9 +13,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def execute(path):
-    """Return a chapter with the outputs of a fresh kernel that runs in the chapter's folder."""
+    """Return a chapter with the outputs of a fresh kernel that runs in the repository's root.
+
+    nbval runs each in its own folder, as VS Code does, and compares the outputs: no chapter may depend on the folder.
+    """
     notebook = nbformat.read(path, as_version=4)
-    folder = {"metadata": {"path": path.parent}}
+    folder = {"metadata": {"path": path.parent.parent}}
     NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True, resources=folder).execute()
     return notebook
 
