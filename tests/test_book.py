@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from book import colour_symbols
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
-from icons import used_icons
+from slim import used_icons
 
 
 TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
@@ -75,7 +75,18 @@ def test_the_icons_that_pages_use_are_there_and_no_others(book, soups):
 def test_a_chapter_is_light_to_load(visit, book, address, name):
     files = {book / unquote(urlsplit(url).path).lstrip("/") for url in visit(f"{address}/{name}").requested if url.startswith("http")}
     packed = [path.stat().st_size if path.suffix in {".png", ".woff", ".woff2"} else len(gzip.compress(path.read_bytes())) for path in files]
-    assert sum(packed) < 900_000
+    assert sum(packed) < 700_000
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_picture_says_how_large_it_is_and_keeps_its_shape(visit, book, width):
+    page = visit((book / "chapters/04_scaling.html").as_uri(), width=width)
+    pictures = page.locator(".cell_output img")
+    assert pictures.count() > 3
+    for picture in pictures.all():
+        shape, natural = picture.evaluate("(image) => [[image.clientWidth, image.clientHeight], [image.naturalWidth, image.naturalHeight]]")
+        assert [int(picture.get_attribute(name)) for name in ("width", "height")] == natural
+        assert abs(shape[0] / shape[1] - natural[0] / natural[1]) < 0.02 and shape[0] < width
 
 
 def test_every_chapter_has_a_description_in_plain_words(soups):
@@ -194,7 +205,7 @@ def test_what_colours_formulas_is_not_in_the_search_index(book, soups):
     chapter = "chapters/02_queries_keys_values"
     assert "\\class{attn-query}" in soups[f"{chapter}.html"].select_one(".math").get_text()
     index = json.loads((book / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
-    assert index["docnames"].index(chapter) in np.ravel(index["terms"]["softmax"])
+    assert index["docnames"].index(chapter) in np.ravel(index["terms"]["sqrt"])
     assert index["docnames"].index(chapter) not in np.ravel(index["terms"].get("class", []))
 
 

@@ -38,9 +38,9 @@ def write_chapter(folder, code, text="# One\n\nA chapter.", tags=()):
     nbformat.write(notebook, folder / "chapters/01_one.ipynb")
 
 
-def run_build(folder, **environment):
+def run_build(folder, program="build", **environment):
     known = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")}
-    return subprocess.run([sys.executable, "_ext/build.py"], cwd=folder, capture_output=True, text=True, env={**known, **environment})
+    return subprocess.run([sys.executable, f"_ext/{program}.py"], cwd=folder, capture_output=True, text=True, env={**known, **environment})
 
 
 def test_a_failing_cell_fails_the_first_and_every_later_build(small_book):
@@ -95,6 +95,23 @@ def test_only_what_changed_is_made_anew(small_book):
     third = run_build(small_book)
     assert third.returncode == 0 and "executed 01_one.ipynb" in third.stdout
     assert page.stat().st_mtime_ns > made
+
+
+def test_the_title_page_offers_the_pdf_as_long_as_it_shows_the_book(small_book, browser):
+    shutil.copy(build.ROOT / "chapters/index.md", small_book / "chapters")
+    title = small_book / "chapters/index.md"
+    title.write_text(re.sub(r"\[([^]]*)\]\(\w+\.(?:md|ipynb)\)", r"\1", title.read_text()))
+    run = run_build(small_book, "pdf")
+    assert run.returncode == 0, run.stderr
+    html = small_book / "_build/html"
+    assert (html / "attention-worked-out.pdf").read_bytes().startswith(b"%PDF-")
+    page = BeautifulSoup((html / "chapters/index.html").read_text(encoding="utf-8"), "html.parser")
+    assert page.find("a", string="the whole book as a PDF")["href"] == "../attention-worked-out.pdf"
+
+    write_chapter(small_book, "print(2 + 2)")
+    assert run_build(small_book).returncode == 0
+    assert "attention-worked-out.pdf" not in (html / "chapters/index.html").read_text(encoding="utf-8")
+    assert not (html / "attention-worked-out.pdf").exists()
 
 
 def addresses(page):
