@@ -17,7 +17,7 @@ PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([\w.-]+\.png)")')
 def used_icons(html, css):
     """Return the code points of the icons that a page names by a class or a style sheet writes out.
 
-    >>> used_icons('<i class="fas fa-bars fa-lg">', r'.fa-bars:before,.fa-navicon:before{content:"\\\\f0c9"}.note:after{content:"\\\\f303"}')
+    >>> used_icons('<i class="fas fa-bars fa-lg">', r'.fa-bars:before,.fa-navicon:before{content:"\\f0c9"}.note:after{content:"\\f303"}')
     {61641, 62211}
     """
     classes = set(re.findall(r"\bfa-([\w-]+)", html))
