@@ -24,6 +24,7 @@ NOT_INDEXED = {"Questions", "Exercises", "Summary", "References"}
 logger = logging.getLogger(__name__)
 
 
+@functools.cache
 def read_ledger(srcdir):
     path = Path(srcdir, LEDGER)
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
@@ -124,10 +125,10 @@ def plain(latex):
 @functools.cache
 def glossary(env):
     """Return each entry of the glossary: where it stands, and its first sentence."""
-    entries = {}
+    entries, get_doctree = {}, functools.cache(env.get_doctree)
     for (kind, term), (docname, target) in env.get_domain("std").objects.items():
         if kind == "term":
-            item = next(node.parent for node in env.get_doctree(docname).findall(nodes.term) if target in node["ids"])
+            item = next(node.parent for node in get_doctree(docname).findall(nodes.term) if target in node["ids"])
             first = next(item.findall(nodes.paragraph)).astext().replace("\n", " ").split(". ")[0]
             entries[term] = docname, target, first.removesuffix(".")
     return entries

@@ -41,8 +41,7 @@ def origin(folder):
     return repository, published and published.rstrip("/") + "/"
 
 
-def configure(app, config):
-    repository, published = origin(app.srcdir)
+def configure(config, repository, published):
     if repository:
         config.html_theme_options.update(repository_url=repository, repository_branch="main", use_repository_button=True)
         config.html_theme_options["launch_buttons"] = {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"}
@@ -52,8 +51,9 @@ def configure(app, config):
 
 
 def setup(app):
-    app.connect("config-inited", configure)
-    if origin(app.srcdir)[1]:
+    repository, published = origin(app.srcdir)
+    app.connect("config-inited", lambda app, config: configure(config, repository, published))
+    if published:
         app.setup_extension("sphinx_sitemap")
         app.config.sitemap_url_scheme = "{link}"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -123,7 +123,7 @@ def test_a_question_is_prose_but_its_wrong_answers_are_not():
 def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
     assert set(row) == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in {"holds", "made exact", "corrected", "tested"}
     cells = [cell for chapter in row["shown"] for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells if cell.cell_type == "code"]
-    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells).replace("−", "-"))
+    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells))
     assert {number for number in numerals(row["found"]) - shown if not is_excepted(number)} == set()
 
 
