@@ -20,9 +20,21 @@ document.addEventListener("DOMContentLoaded", () => {
 });
 
 // A formula wider than the page scrolls; the keyboard must reach it.
-window.addEventListener("load", async () => {
-  await window.MathJax?.startup?.promise;
+window.addEventListener("load", () => {
   document.querySelectorAll("mjx-container[display]").forEach((formula) => {
     if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
   });
+});
+
+// Who copies a formula gets its LaTeX.
+document.addEventListener("copy", (event) => {
+  const copied = getSelection().getRangeAt(0).cloneContents();
+  const formulas = copied.querySelectorAll("[data-latex]");
+  formulas.forEach((formula) => {
+    const mark = formula.tagName === "DIV" ? "$$" : "$";
+    formula.replaceWith(mark + formula.dataset.latex + mark);
+  });
+  if (!formulas.length) return;
+  event.clipboardData.setData("text/plain", copied.textContent);
+  event.preventDefault();
 });

@@ -1,55 +1,15 @@
-"""The book's Sphinx extension: local MathJax, coloured symbols, figures that move, nothing from elsewhere."""
+"""The book's Sphinx extension: its scripts and styles, figures that move, nothing from elsewhere."""
 
 import re
 import shutil
-from importlib.metadata import files
 from pathlib import Path
-
-from docutils import nodes
-from sphinx.ext import mathjax
 
 from attn.explorables import book_script, read_source
 
 HERE = Path(__file__).parent
-MATHJAX = re.compile(r"mathjax/(tex-chtml\.js|input/tex/extensions/html\.js|output/chtml/fonts/woff-v2/.*\.woff)$")
-SYMBOL = re.compile(
-    r"(?<![\\A-Za-z_^])"  # not inside a command or a word, and not an index
-    r"(?P<symbol>(?:W_\{?(?P<weight>[QKV])\}?)|(?P<letter>[QKVqkv]))"
-    r"(?![A-Za-z])"
-)
-ROLES = {"q": "query", "k": "key", "v": "value"}
-BRACED_TEXT = re.compile(r"(\\(?:text|operatorname|mathrm|begin|end)\s*\{[^{}]*\})")
-
-
-def colour_symbols(latex):
-    """Mark queries, keys and values and their matrices in a formula, so that the style sheet can colour them.
-
-    >>> colour_symbols(r"Q = X W_Q, d_k")
-    '\\\\class{attn-query}{Q} = X \\\\class{attn-query}{W_Q}, d_k'
-    """
-
-    def mark(match):
-        role = ROLES[(match["weight"] or match["letter"]).lower()]
-        return rf"\class{{attn-{role}}}{{{match['symbol']}}}"
-
-    parts = BRACED_TEXT.split(latex)
-    parts[::2] = [SYMBOL.sub(mark, part) for part in parts[::2]]
-    return "".join(parts)
-
-
-def coloured(visit):
-    """Return a visitor of formulas that colours them on their way out: the search index has them as written."""
-
-    def visit_coloured(translator, node):
-        copy = node.deepcopy()
-        copy[:] = [nodes.Text(colour_symbols(node.astext()))]
-        visit(translator, copy)
-
-    return visit_coloured
 
 
 def configure(app, config):
-    config.mathjax_path = "mathjax/tex-chtml.js"
     config.html_theme_options["navbar_persistent"] = []  # the theme's second search bar
 
 
@@ -81,7 +41,7 @@ def drop_foreign_scripts(app, pagename, templatename, context, doctree):
 
 
 def write_assets(app, exception):
-    """Put the course's scripts and styles and the part of MathJax that it needs beside the pages."""
+    """Put the course's scripts and styles beside the pages."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -92,18 +52,9 @@ def write_assets(app, exception):
         shutil.copyfile(HERE / name, static / name)
     if "pdf" in app.tags:
         shutil.copy(pdf_of(app), app.outdir)
-    for file in files("sphinx-mathjax-offline"):
-        if match := MATHJAX.search(file.as_posix()):
-            target = static / "mathjax" / match[1]
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.locate(), target)
 
 
 def setup(app):
-    app.setup_extension("sphinx.ext.mathjax")
-    registry = app.registry
-    registry.html_inline_math_renderers["mathjax"] = coloured(mathjax.html_visit_math), None
-    registry.html_block_math_renderers["mathjax"] = coloured(mathjax.html_visit_displaymath), None
     app.connect("config-inited", configure)
     app.connect("builder-inited", prepare_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)

@@ -33,7 +33,6 @@ def print_page(page, chromium):
         tab = browser.new_page(color_scheme="light")
         tab.goto(page.as_uri())
         tab.wait_for_load_state("networkidle")
-        tab.evaluate("() => window.MathJax?.startup?.promise")
         tab.evaluate("document.querySelectorAll('a[href*=\"index.html#\"]').forEach((link) => (link.href = link.hash))")
         tab.evaluate("document.querySelectorAll('details:not(.hide)').forEach((solution) => (solution.open = true))")
         tab.pdf(path=build.PDF, outline=True, tagged=True, display_header_footer=True, header_template="<p></p>", footer_template=FOOTER, **PAGE)

@@ -1,16 +1,24 @@
-"""Make pages light: of the theme's icons those in use, pictures with the colours they need and their size on the page.
+"""Make pages light: one style sheet and two scripts a page, the icons in use, pictures with the colours they need.
 
-The theme brings 2,000 icons three times over, as fonts and as a program.
+The theme brings 2,000 icons three times over, as fonts and as a program, and loads on every page what searches the book.
 """
 
+import hashlib
 import re
 from pathlib import Path
 
-from fontTools import subset
+from fonts import cut_font
 from PIL import Image
 
-SCRIPT = re.compile(r'\s*<script[^>]*fontawesome\.js[^>]*></script>')
+UNUSED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>|\s*<script[^>]*fontawesome\.js[^>]*></script>')
+SEARCH = re.compile(r'\s*<script src="[^"]*\b(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
+TAGS = {  # by the file that replaces what they load
+    "page.css": re.compile(r'\s*<link [^>]*href="[./]*_static/([^"?]+\.css)[^"]*"[^>]*>'),
+    "page.js": re.compile(r'\s*<script src="[./]*_static/(?!searchtools|language_data)([^"?]+)[^"]*"></script>'),
+    "page-later.js": re.compile(r'\s*<script defer(?:="defer")? src="[./]*_static/([^"?]+)[^"]*"></script>'),
+}
 RULE = re.compile(r'((?:\.fa-[\w-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
+FACE = re.compile(r"(@font-face\{[^{}]*src:url\()([^()]+\.woff2)[^{}]*\}")
 PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([\w.-]+\.png)")')
 
 
@@ -25,13 +33,53 @@ def used_icons(html, css):
     return named | {int(code, 16) for code in re.findall(r'"\\(f[0-9a-f]{3})"', RULE.sub("", css))}
 
 
-def cut_font(path, icons):
-    options = subset.Options(flavor="woff2", layout_features=[])
-    font = subset.load_font(path, options)
-    cut = subset.Subsetter(options)
-    cut.populate(unicodes=icons)
-    cut.subset(font)
-    subset.save_font(font, path, options)
+def cut_icons(css, icons, folder):
+    """Return the styles with the rules and, in place of the fonts below `folder`, the glyphs of these icons only."""
+
+    def with_glyphs(face):
+        font = cut_font(folder / face[2], icons)
+        return f"{face[1]}{font})}}" if font else ""
+
+    return FACE.sub(with_glyphs, RULE.sub(lambda rule: rule[0] if int(rule[2], 16) in icons else "", css))
+
+
+def read_styles(path):
+    """Return the styles of a file and of those that it imports."""
+    css = re.sub(r'@charset "[^"]+";', "", path.read_text(encoding="utf-8"))
+    return re.sub(r'@import "([^"]+)";', lambda imported: read_styles(path.parent / imported[1]), css)
+
+
+def read_script(path):
+    return re.sub(r"//# sourceMappingURL=.*", "", path.read_text(encoding="utf-8")) + "\n;"
+
+
+def load_one(html, tag, address):
+    """Return the page with one tag, in the place of the last that matches, that loads what is at `address`."""
+    tags = list(tag.finditer(html))
+    if not tags:
+        return html
+    one = re.sub(r'_static/[^"]+', address, tags[-1][0])
+    return tag.sub("", html[: tags[-1].start()]) + one + html[tags[-1].end() :]
+
+
+def bundle(pages, static):
+    """Let every page load one file of each kind in place of many. Scripts keep their order, and their place behind inline ones."""
+    pages = {path: UNUSED.sub("", html if path.name == "search.html" else SEARCH.sub("", html)) for path, html in pages.items()}
+    for target, tag in TAGS.items():
+        files = [static / name for name in dict.fromkeys(name for html in pages.values() for name in tag.findall(html))]
+        if target.endswith(".css"):
+            content = "\n".join(map(read_styles, files))
+            content = cut_icons(content, used_icons("".join(pages.values()), content), static / "styles")
+        else:
+            content = "\n".join(map(read_script, files))
+        static.joinpath(target).write_text(content, encoding="utf-8")
+        address = f"_static/{target}?v={hashlib.sha256(content.encode()).hexdigest()[:8]}"
+        pages = {path: load_one(html, tag, address) for path, html in pages.items()}
+        for path in files:
+            path.unlink()
+    for path in {*static.glob("scripts/fontawesome.js*"), *static.rglob("*.map"), *static.glob("vendor/fontawesome/webfonts/*")}:
+        path.unlink()
+    return pages
 
 
 def cut_picture(path):
@@ -49,23 +97,11 @@ def slim(app, exception):
     out, static = Path(app.outdir), Path(app.outdir, "_static")
     sizes = {path.name: cut_picture(path) for path in out.glob("_images/*.png")}
     pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
-    css = "".join(path.read_text(encoding="utf-8") for path in static.rglob("*.css"))
-    icons = used_icons("".join(pages.values()), css)
-    for path, html in pages.items():
-        html = PICTURE.sub(lambda match: '<img width="{}" height="{}" '.format(*sizes[match[1]]), SCRIPT.sub("", html))
+    for path, html in bundle(pages, static).items():
+        html = PICTURE.sub(lambda match: '<img width="{}" height="{}" '.format(*sizes[match[1]]), html)
         path.write_text(html, encoding="utf-8")
-    for path in static.glob("styles/*.css"):
-        kept = RULE.sub(lambda rule: rule[0] if int(rule[2], 16) in icons else "", path.read_text(encoding="utf-8"))
-        path.write_text(kept, encoding="utf-8")
-    for path in static.glob("scripts/fontawesome.js*"):
-        path.unlink()
-    for path in static.glob("vendor/fontawesome/webfonts/*"):
-        if path.suffix == ".woff2":
-            cut_font(path, icons)
-        else:
-            path.unlink()  # what browsers of long ago would ask for
 
 
 def setup(app):
-    app.connect("build-finished", slim)
+    app.connect("build-finished", slim, priority=900)  # when all others have written what they write
     return {"parallel_read_safe": True, "parallel_write_safe": True}

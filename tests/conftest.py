@@ -81,7 +81,6 @@ def visit(browser):
         page.on("requestfailed", lambda request: page.said.append(f"failed: {request.url}"))
         page.goto(address)
         page.wait_for_load_state("networkidle")
-        page.evaluate("() => window.MathJax?.startup?.promise")
         return page
 
     yield open_page

@@ -1,6 +1,8 @@
 """The built book: complete, at one with itself, silent, and usable by everyone."""
 
+import base64
 import gzip
+import io
 import json
 import re
 from urllib.parse import unquote, urlsplit
@@ -10,9 +12,9 @@ import numpy as np
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from book import colour_symbols
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
+from formulas import colour_symbols, typeset
 from slim import used_icons
 
 
@@ -55,27 +57,54 @@ def test_no_page_names_a_script_style_or_picture_of_a_third_party(soups):
     assert not foreign
 
 
-def test_only_the_needed_part_of_mathjax_is_in_the_book(book):
-    files = [path for path in (book / "_static" / "mathjax").rglob("*") if path.is_file()]
-    assert (book / "_static/mathjax/tex-chtml.js").exists()
-    assert sum(path.stat().st_size for path in files) < 2_000_000
-    assert {path.suffix for path in files} == {".js", ".woff"}
+def fonts_of(css):
+    """Return the fonts that a style sheet carries, by the name of their family."""
+    faces = re.findall(r"@font-face[^{]*\{[^}]*?font-family:\s*([^;]+);[^}]*?url\([\"']?data:font/woff2;base64,([^\"')]+)", css)
+    return [(name, TTFont(io.BytesIO(base64.b64decode(data)))) for name, data in faces]
 
 
-def test_the_icons_that_pages_use_are_there_and_no_others(book, soups):
-    css = "".join(path.read_text(encoding="utf-8") for path in (book / "_static").rglob("*.css"))
+@pytest.fixture(scope="session")
+def css(book):
+    return (book / "_static/page.css").read_text(encoding="utf-8")
+
+
+def test_no_page_needs_a_program_or_a_file_for_its_formulas(book, css):
+    assert not [path for path in book.rglob("*") if re.search("mathjax|katex", path.name, re.I) or path.suffix in {".woff", ".woff2", ".ttf"}]
+    faces = re.findall(r"@font-face[^}]*\}", css)
+    assert len(faces) == len(fonts_of(css)) > 5
+    for name, font in fonts_of(css):
+        assert name == "MJXZERO" or 1 <= len(font.getBestCmap()) < 150, name
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_fonts_on_board_draw_every_glyph_of_a_formula(visit, book, css, name):
+    drawn = {family: font.getBestCmap().keys() for family, font in fonts_of(css)}
+    glyphs = visit((book / name).as_uri()).evaluate(
+        """[...document.querySelectorAll("mjx-c")].map((glyph) => {
+          const style = getComputedStyle(glyph, "::before");
+          return [style.content.slice(1, -1), style.fontFamily.split(", ")];
+        })"""
+    )
+    assert glyphs
+    for text, families in glyphs:
+        assert {ord(letter) for letter in text} <= set().union(*(drawn.get(family, ()) for family in families)), (text, families)
+
+
+def test_the_icons_that_pages_use_are_there_and_no_others(book, soups, css):
     used = used_icons("".join(map(str, soups.values())), css)
-    fonts = list((book / "_static/vendor/fontawesome/webfonts").iterdir())
-    drawn = set().union(*(TTFont(path).getBestCmap() or {} for path in fonts))
-    assert used and used <= drawn and sum(path.stat().st_size for path in fonts) < 10_000
+    fonts = [font for name, font in fonts_of(css) if "Awesome" in name]
+    drawn = set().union(*(font.getBestCmap() for font in fonts))
+    assert used and used <= drawn and len(drawn) < len(used) + 10
     assert not list(book.rglob("fontawesome.js*"))
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_is_light_to_load(visit, book, address, name):
-    files = {book / unquote(urlsplit(url).path).lstrip("/") for url in visit(f"{address}/{name}").requested if url.startswith("http")}
-    packed = [path.stat().st_size if path.suffix in {".png", ".woff", ".woff2"} else len(gzip.compress(path.read_bytes())) for path in files]
-    assert sum(packed) < 700_000
+    requested = [url for url in visit(f"{address}/{name}").requested if url.startswith("http")]
+    files = [book / unquote(urlsplit(url).path).lstrip("/") for url in requested]
+    packed = [path.stat().st_size if path.suffix == ".png" else len(gzip.compress(path.read_bytes())) for path in files]
+    assert len(requested) <= 20
+    assert sum(packed) <= 400_000
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -152,6 +181,7 @@ def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, boo
     assert page.said == []
     assert page.locator("mjx-container").count() >= page.locator(".math").count()
     assert page.locator("mjx-merror").count() == 0
+    assert page.locator(".math math").count() == page.locator(".math").count()  # what a screen reader reads
     assert page.locator("[data-explorable]").count() == page.locator(".attn-explorable").count()
     if name in CHAPTERS:
         assert page.locator("mjx-container").count() > 0
@@ -203,10 +233,32 @@ def test_search_finds_the_words_of_formulas_also_in_a_book_opened_as_a_file(visi
 
 def test_what_colours_formulas_is_not_in_the_search_index(book, soups):
     chapter = "chapters/02_queries_keys_values"
-    assert "\\class{attn-query}" in soups[f"{chapter}.html"].select_one(".math").get_text()
+    assert soups[f"{chapter}.html"].select_one(".math .attn-query")
     index = json.loads((book / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
     assert index["docnames"].index(chapter) in np.ravel(index["terms"]["sqrt"])
     assert index["docnames"].index(chapter) not in np.ravel(index["terms"].get("class", []))
+
+
+def test_who_copies_text_gets_its_formulas_as_latex(visit, address):
+    page = visit(f"{address}/chapters/02_queries_keys_values.html")
+    copied = page.evaluate(
+        """() => {
+          const formulas = [document.querySelector("p .math"), document.querySelector("div.math")];
+          return formulas.map((formula) => {
+            getSelection().selectAllChildren(formula.parentNode);
+            const event = new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
+            document.dispatchEvent(event);
+            return [formula.dataset.latex, event.clipboardData.getData("text/plain")];
+          });
+        }"""
+    )
+    (inline, line), (display, section) = copied
+    assert f"${inline}$" in line and f"$${display}$$" in section and "\\class" not in section
+
+
+def test_a_formula_that_cannot_be_set_is_named():
+    with pytest.raises(ValueError, match=r"Undefined control sequence \\foo in the formula \\foo\{x\}"):
+        typeset(r"\foo{x}", False)
 
 
 def test_on_paper_there_is_nothing_to_click(visit, book):
