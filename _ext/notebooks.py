@@ -2,7 +2,7 @@
 
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
@@ -10,25 +10,33 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+DRAWN_AS_SVG = ["--InlineBackend.figure_formats=svg"]
 
 
 def execute(path):
-    """Return a chapter with the outputs of a fresh kernel that runs in the repository's root.
+    """Return a chapter with the outputs of a fresh kernel that runs in the repository's root, its figures as SVG.
 
     nbval runs each in its own folder, as VS Code does, and compares the outputs: no chapter may depend on the folder.
     """
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": path.parent.parent}}
-    NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True, resources=folder).execute()
+    options = {"timeout": 120, "record_timing": False, "coalesce_streams": True}
+    client = NotebookClient(notebook, extra_arguments=DRAWN_AS_SVG, resources=folder, **options)
+    client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0"})  # no figure tells when it was drawn
     return notebook
 
 
 def on_all_cores(work, paths):
-    """Yield the path and the result of each, as they become ready in order."""
+    """Yield the path and the result of each as they become ready. The last chapters, which train models, start first."""
     os.environ["OMP_NUM_THREADS"] = "1"  # kernels run side by side: one core each
     os.environ["TQDM_DISABLE"] = "1"  # a progress bar is for a reader who waits, not for the page
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from zip(paths, pool.map(work, paths))
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        futures = {pool.submit(work, path): path for path in sorted(paths, reverse=True)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def normalise(notebook):
@@ -62,7 +70,7 @@ def main(paths):
             nbformat.write(normalise(notebook), path)
             print(f"recorded {path.name}", flush=True)
     except CellExecutionError as error:
-        sys.exit(f"{error}\nThe chapters after the last one recorded were left as they are, because this cell failed.")
+        sys.exit(f"{error}\nAll chapters that are not named above were left as they are, because this cell failed.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make pages light: one style sheet and two scripts a page, the icons in use, pictures with the colours they need.
+"""Make pages light: one style sheet and two scripts a page, the icons in use, room for every picture.
 
 The theme brings 2,000 icons three times over, as fonts and as a program, and loads on every page what searches the book.
 """
@@ -6,9 +6,9 @@ The theme brings 2,000 icons three times over, as fonts and as a program, and lo
 import hashlib
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from fonts import cut_font
-from PIL import Image
 
 UNUSED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>|\s*<script[^>]*fontawesome\.js[^>]*></script>')
 SEARCH = re.compile(r'\s*<script src="[^"]*\b(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
@@ -19,7 +19,7 @@ TAGS = {  # by the file that replaces what they load
 }
 RULE = re.compile(r'((?:\.fa-[\w-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
 FACE = re.compile(r"(@font-face\{[^{}]*src:url\()([^()]+\.woff2)[^{}]*\}")
-PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([\w.-]+\.png)")')
+PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([\w.-]+\.svg)")')
 
 
 def used_icons(html, css):
@@ -82,20 +82,17 @@ def bundle(pages, static):
     return pages
 
 
-def cut_picture(path):
-    """Reduce a picture to 256 colours if that makes it smaller; return its width and height."""
-    picture, before = Image.open(path), path.read_bytes()
-    picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
-    if path.stat().st_size > len(before):
-        path.write_bytes(before)
-    return picture.size
+def picture_size(path):
+    """Return the width and height of an SVG in pixels."""
+    root = ElementTree.parse(path).getroot()
+    return [round(float(root.get(side).removesuffix("pt")) * 96 / 72) for side in ("width", "height")]
 
 
 def slim(app, exception):
     if exception or app.builder.format != "html":
         return
     out, static = Path(app.outdir), Path(app.outdir, "_static")
-    sizes = {path.name: cut_picture(path) for path in out.glob("_images/*.png")}
+    sizes = {path.name: picture_size(path) for path in out.glob("_images/*.svg")}
     pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
     for path, html in bundle(pages, static).items():
         html = PICTURE.sub(lambda match: '<img width="{}" height="{}" '.format(*sizes[match[1]]), html)

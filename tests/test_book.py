@@ -102,7 +102,7 @@ def test_the_icons_that_pages_use_are_there_and_no_others(book, soups, css):
 def test_a_chapter_is_light_to_load(visit, book, address, name):
     requested = [url for url in visit(f"{address}/{name}").requested if url.startswith("http")]
     files = [book / unquote(urlsplit(url).path).lstrip("/") for url in requested]
-    packed = [path.stat().st_size if path.suffix == ".png" else len(gzip.compress(path.read_bytes())) for path in files]
+    packed = [len(gzip.compress(path.read_bytes())) for path in files]
     assert len(requested) <= 20
     assert sum(packed) <= 400_000
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 import yaml
 from nbclient import NotebookClient
-from notebooks import normalise
+from notebooks import execute, normalise
 
 from attn.explorables import SelfCheck
 
@@ -91,6 +91,15 @@ def shows_figure(cell):
 def test_a_notebook_is_in_normal_form(path):
     notebook = read(path)
     assert normalise(copy.deepcopy(notebook)) == notebook, "run make record"
+
+
+def test_figures_are_drawn_sharp_and_the_same_every_time():
+    def figures():
+        outputs = [output for cell in execute(FOLDER / "_template.ipynb").cells for output in cell.get("outputs", [])]
+        return [output.data["image/svg+xml"] for output in outputs if "image/svg+xml" in output.get("data", {})]
+
+    first = figures()
+    assert first and first == figures()
 
 
 @each(NOTEBOOKS)
