@@ -46,7 +46,8 @@ def softmax(scores, axis=-1):
     (scores,) = _as_floats(scores=scores)
     top = np.max(scores, axis=axis, keepdims=True, initial=-np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
-        weights = np.exp(scores - np.where(np.isneginf(top), 0, top))
+        weights = scores - np.where(np.isneginf(top), 0, top)
+        np.exp(weights, out=weights)
     total = np.sum(weights, axis=axis, keepdims=True)
     return np.divide(weights, np.where(total == 0, 1, total), out=weights)
 
@@ -76,7 +77,9 @@ def softmax_backward(grad_weights, weights):
     array([ 0.25, -0.25])
     """
     grad_weights, weights = _as_floats(grad_weights=grad_weights, weights=weights)
-    return weights * (grad_weights - np.sum(weights * grad_weights, axis=-1, keepdims=True))
+    grad_scores = grad_weights - np.sum(weights * grad_weights, axis=-1, keepdims=True)
+    grad_scores *= weights
+    return grad_scores
 
 
 def causal_mask(n_queries, n_keys=None):
@@ -203,7 +206,8 @@ def scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, *, scal
     with np.errstate(over="ignore", invalid="ignore"):
         grad_weights = grad_output @ np.swapaxes(V, -1, -2)
     grad_weights[weights == 0] = 0
-    grad_scores = scale * softmax_backward(grad_weights, weights)
+    grad_scores = softmax_backward(grad_weights, weights)
+    grad_scores *= scale
     grad_Q = _weighted_sum(grad_scores, K)
     grad_K = _weighted_sum(np.swapaxes(grad_scores, -1, -2), Q)
     grad_V = _weighted_sum(np.swapaxes(weights, -1, -2), grad_output)
@@ -349,6 +353,8 @@ def _weighted_sum(weights, rows):
 
 def _sum_to(grad, shape):
     """Sum a gradient over the axes along which an argument of `shape` was broadcast."""
+    if grad.shape == shape:
+        return grad
     grad = np.sum(grad, axis=tuple(range(grad.ndim - len(shape))))
     stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and grad.shape[axis] != 1)
     return np.sum(grad, axis=stretched, keepdims=True)

@@ -59,18 +59,31 @@ def layer_norm(X, gain, bias, epsilon=1e-5):
     -----
     Ba et al. 2016.
     """
-    normal, _ = _normalise(X, epsilon)
+    normal, _ = normalise(X, epsilon)
     return normal * gain + bias
 
 
 def layer_norm_backward(grad_output, X, gain, epsilon=1e-5):
     """Return the gradients of X, gain and bias; shapes as in `layer_norm`."""
-    normal, deviation = _normalise(X, epsilon)
+    normal, deviation = normalise(X, epsilon)
+    return back_through_norm(grad_output, normal, deviation, gain)
+
+
+def normalise(X, epsilon=1e-5):
+    """Bring every row to mean 0 and variance 1; return that and the deviations it was divided by, shape (..., 1)."""
+    centred = X - _row_means(X)
+    deviation = np.sqrt(_row_means(centred * centred) + epsilon)
+    centred /= deviation
+    return centred, deviation
+
+
+def back_through_norm(grad_output, normal, deviation, gain):
+    """Return what `layer_norm_backward` does, where `normalise` ran before."""
     grad_gain, grad_bias = _sum_rows(as_rows(grad_output * normal)), _sum_rows(as_rows(grad_output))
     grad_X = grad_output * gain
-    normal *= _row_means(grad_X * normal)
+    along = normal * _row_means(grad_X * normal)
     grad_X -= _row_means(grad_X)
-    grad_X -= normal
+    grad_X -= along
     grad_X /= deviation
     return grad_X, grad_gain, grad_bias
 
@@ -226,13 +239,6 @@ def _sum_rows(rows):
 def _row_means(X):
     size = X.shape[-1]
     return (as_rows(X) @ np.full((size, 1), 1 / size, X.dtype)).reshape(*X.shape[:-1], 1)
-
-
-def _normalise(X, epsilon):
-    centred = X - _row_means(X)
-    deviation = np.sqrt(_row_means(centred * centred) + epsilon)
-    centred /= deviation
-    return centred, deviation
 
 
 def _turns(n, size):

@@ -11,12 +11,12 @@ import numpy as np
 from attn.attention import causal_mask, scaled_dot_product_attention, scaled_dot_product_attention_backward, softmax_backward
 from attn.heads import merge, merge_backward, split, split_backward
 from attn.layers import (
+    back_through_norm,
     embedding,
     embedding_backward,
-    layer_norm,
-    layer_norm_backward,
     linear,
     linear_backward,
+    normalise,
     relative_bias,
     relative_bias_backward,
     rotary,
@@ -268,7 +268,12 @@ def _linear(tape, X, W, b):
 
 
 def _norm(tape, X, p):
-    return tape.add(layer_norm(X, p["gain"], p["bias"]), (X, p["gain"], p["bias"]), lambda grad: layer_norm_backward(grad, X, p["gain"]))
+    """Layer norm; the way back needs what it made of the rows, so that is not computed twice."""
+    gain, bias = p["gain"], p["bias"]
+    normal, deviation = normalise(X)
+    output = normal * gain
+    output += bias
+    return tape.add(output, (X, gain, bias), lambda grad: back_through_norm(grad, normal, deviation, gain))
 
 
 def _sum(tape, X, update):
@@ -276,9 +281,11 @@ def _sum(tape, X, update):
 
 
 def _feed(tape, X, p):
-    """The feed-forward layer in three steps, so that what is between them is not computed twice."""
-    wide = _linear(tape, X, p["W_1"], p["b_1"])
-    hidden = tape.add(np.maximum(wide, 0), (wide,), lambda grad: (grad * (wide > 0),))
+    """The feed-forward layer in two steps, so that what is between them is not computed twice."""
+    W_1, b_1 = p["W_1"], p["b_1"]
+    hidden = linear(X, W_1, b_1)
+    np.maximum(hidden, 0, out=hidden)
+    tape.add(hidden, (X, W_1, b_1), lambda grad: linear_backward(grad * (hidden > 0), X, W_1))
     return _linear(tape, hidden, p["W_2"], p["b_2"])
 
 
@@ -331,6 +338,6 @@ def _check_positions(positions):
 def _like(params, found):
     """Return nested dicts like `params` with what was found for each array."""
     return {
-        name: _like(part, found) if isinstance(part, dict) else found.get(id(part), np.zeros_like(part))
+        name: _like(part, found) if isinstance(part, dict) else found[id(part)] if id(part) in found else np.zeros_like(part)
         for name, part in params.items()
     }
