@@ -14,7 +14,7 @@ help:
 	@echo "make book    build the book into _build/html"
 	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make test    run every check"
-	@echo "make bench   compare the speed with PyTorch's; writes nothing"
+	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back"
 	@echo "make lock    rewrite requirements.txt from pyproject.toml"
@@ -41,10 +41,10 @@ pdf: .venv/installed
 test: book
 	$(BIN)/python -m pytest
 
-bench: .venv/installed
+bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
 	  { echo "This compares with PyTorch: $(BIN)/python -m pip install torch==2.13.0" >&2; exit 1; }
-	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_speed.py -q -p no:cacheprovider -p no:xdist \
+	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_*.py -q -p no:cacheprovider -p no:xdist \
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 
 lab: .venv/installed

@@ -344,10 +344,11 @@ def _apply_mask(scores, mask):
 
 def _weighted_sum(weights, rows):
     """Return weights @ rows, where a weight of zero hides whatever its row holds."""
-    if np.isfinite(rows).all():
-        return weights @ rows
-    with np.errstate(over="ignore", invalid="ignore"):  # 0 * NaN would be NaN, so no matrix product
-        terms = weights[..., None] * rows[..., None, :, :]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mixed = weights @ rows
+        if np.isfinite(mixed).all() or np.isfinite(rows).all():
+            return mixed
+        terms = weights[..., None] * rows[..., None, :, :]  # 0 * NaN is NaN, so no matrix product can do it
     return np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
 
 

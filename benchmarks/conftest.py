@@ -1,4 +1,18 @@
-"""Print what was measured as ratios, beside what is to be reached."""
+"""Print what was measured beside what is to be reached."""
+
+import pytest
+
+LINES = pytest.StashKey()
+
+
+def pytest_configure(config):
+    config.stash[LINES] = []
+
+
+@pytest.fixture
+def report(request):
+    """Keep a line for the end."""
+    return request.config.stash[LINES].append
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -12,3 +26,4 @@ def pytest_terminal_summary(terminalreporter, config):
         ours, theirs = row["course"], row["beside"]
         reached = f"{ours / theirs:>9.3f}{row['bar']:>10}" if isinstance(row["bar"], str) else f"{ours / theirs:>9.2f}{row['bar']:>10.1f}"
         terminalreporter.write_line(f"{name:<40}{1000 * ours:>9.2f} ms{1000 * theirs:>9.2f} ms{reached}  {row['note']}")
+    terminalreporter.write_line("\n" + "\n".join(config.stash[LINES]) + "\nPages as by http with the processor slowed four times.")

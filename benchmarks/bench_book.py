@@ -1,0 +1,69 @@
+"""The book: how long an author waits for it, and how long a reader waits for a page of it. Nothing is written into the project."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from urllib.parse import unquote, urlsplit
+
+import build
+import pytest
+
+IN_PARTS = """
+import json, resource, sys, time
+sys.path.insert(0, "_ext")
+import build
+start = time.perf_counter()
+build.execute_chapters()
+children = resource.getrusage(resource.RUSAGE_CHILDREN)
+assert build.build_pages(build.BUILD)
+print(json.dumps([time.perf_counter() - start, children.ru_utime + children.ru_stime]))
+"""
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => window.shifts.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
+"""
+WAITED = """() => ({
+  paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
+  settled: Math.max(0, ...shifts.map((shift) => shift.startTime)),
+  shift: shifts.reduce((sum, shift) => sum + shift.value, 0),
+})"""
+
+
+def test_make_book(tmp_path, report):
+    for name in ("_ext", "attn", "chapters"):
+        shutil.copytree(build.ROOT / name, tmp_path / name)
+    for path in (*build.ROOT.glob("_*.yml"), build.ROOT / "references.bib", build.ROOT / "requirements.txt"):
+        shutil.copy(path, tmp_path)
+    cold = subprocess.run([sys.executable, "-c", IN_PARTS], cwd=tmp_path, capture_output=True, text=True, check=True)
+    wall, processor = json.loads(cold.stdout.splitlines()[-1])
+    ratio = wall / (processor / os.cpu_count())
+    report(f"make book, cold: {wall:.0f} s, {ratio:.2f} of the chapters' processor time ÷ cores (to reach: 1.5)")
+
+
+def test_make_book_again(book, report):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "_ext/build.py"], cwd=build.ROOT, capture_output=True, check=True)
+    report(f"make book, nothing changed: {time.perf_counter() - start:.1f} s (to reach: 4)")
+
+
+@pytest.mark.parametrize("path", sorted(build.ROOT.glob("chapters/[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_a_page(book, address, browser, path, report):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, requested = context.new_page(), []
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    page.on("request", lambda request: requested.append(request.url))
+    page.add_init_script(SHIFTS)
+    page.goto(f"{address}/chapters/{path.stem}.html", wait_until="networkidle")
+    page.wait_for_timeout(1000)
+    waited = page.evaluate(WAITED)
+    context.close()
+    files = [book / unquote(urlsplit(url).path).lstrip("/") for url in requested if url.startswith("http")]
+    packed = sum(len(gzip.compress(file.read_bytes())) for file in files)
+    report(
+        f"{path.stem:<30}{len(files):>3} requests (20){packed / 1000:>6.0f} kB packed (400)"
+        f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift, shift{waited['shift']:>8.4f}"
+    )
