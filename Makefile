@@ -28,7 +28,7 @@ help:
 	  { echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu, install python3-venv." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet "$$(grep '^uv==' requirements.txt)"
-	$(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --requirement requirements.txt || \
+	$(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python --requirement requirements.txt || \
 	  $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
 	@touch $@
 

@@ -160,8 +160,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     _check_shapes(Q, K, V)
     # Forbidden keys may hold anything; only what passes the mask can make a NaN matter.
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = (Q * _scale(Q, scale)) @ np.swapaxes(K, -1, -2)
-        weights = softmax(_apply_mask(scores, mask))
+        weights = softmax(_apply_mask((Q * _scale(Q, scale)) @ np.swapaxes(K, -1, -2), mask))
     return _weighted_sum(weights, V), weights
 
 
