@@ -2,8 +2,11 @@
 
 import base64
 import io
+import logging
 
 from fontTools import subset
+
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # no word about each table that it cuts
 
 
 def cut_font(path, characters):
