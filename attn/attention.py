@@ -282,7 +282,7 @@ def _attend_online(Q, K, V, first_hidden, block_size):
             shift = np.where(np.isneginf(higher), 0, higher)
             powers = np.exp(np.subtract(scores, shift, out=scores), out=scores)
         kept = np.exp(top - shift)  # what the sums so far are worth against the new maximum
-        total = total * kept + powers.sum(axis=1, keepdims=True)
+        total = total * kept + powers @ np.ones((powers.shape[1], 1), powers.dtype)  # a product is faster than a sum
         mixture = mixture * kept + _weighted_sum(powers, V[columns])
         top = higher
     return mixture / np.where(total == 0, 1, total)

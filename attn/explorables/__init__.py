@@ -783,15 +783,15 @@ class SelfCheck(Explorable):
     chosen = traitlets.List(traitlets.Int()).tag(sync=True, figure=True)
 
     def __init__(self, questions, *, chosen=None, **kwargs):
-        listed = []
+        items = []
         for ask, right, answers in questions:
             if right not in answers or len(answers) < 2:
                 raise traitlets.TraitError(f"{ask!r} needs its right answer {right!r} among at least 2, but there are {list(answers)}")
             if unexplained := [answer for answer, why in answers.items() if not why.strip()]:
                 raise traitlets.TraitError(f"{ask!r} does not explain {unexplained}")
             options = [{"text": text, "why": why} for text, why in answers.items()]
-            listed.append({"ask": ask, "right": list(answers).index(right), "answers": options})
-        super().__init__(questions=listed, chosen=[-1] * len(listed) if chosen is None else chosen, **kwargs)
+            items.append({"ask": ask, "right": list(answers).index(right), "answers": options})
+        super().__init__(questions=items, chosen=[-1] * len(items) if chosen is None else chosen, **kwargs)
 
     @traitlets.validate("chosen")
     def _check(self, proposal):
