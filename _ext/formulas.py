@@ -108,4 +108,4 @@ def setup(app):
     app.add_html_math_renderer("typeset", (visit_formula, None), (visit_formula, None))
     app.add_css_file("formulas.css")
     app.connect("build-finished", write_styles)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": False}  # one engine knows what all pages show

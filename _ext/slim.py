@@ -19,7 +19,7 @@ TAGS = {  # by the file that replaces what they load
 }
 RULE = re.compile(r'((?:\.fa-[\w-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
 FACE = re.compile(r"(@font-face\{[^{}]*src:url\()([^()]+\.woff2)[^{}]*\}")
-PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([\w.-]+\.svg)")')
+PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([0-9a-f]{64}\.svg)")')  # drawn by a cell
 
 
 def used_icons(html, css):
@@ -83,7 +83,7 @@ def bundle(pages, static):
 
 
 def picture_size(path):
-    """Return the width and height of an SVG in pixels."""
+    """Return the width and height in pixels of an SVG by Matplotlib, which gives them in points."""
     root = ElementTree.parse(path).getroot()
     return [round(float(root.get(side).removesuffix("pt")) * 96 / 72) for side in ("width", "height")]
 
@@ -92,10 +92,9 @@ def slim(app, exception):
     if exception or app.builder.format != "html":
         return
     out, static = Path(app.outdir), Path(app.outdir, "_static")
-    sizes = {path.name: picture_size(path) for path in out.glob("_images/*.svg")}
     pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
     for path, html in bundle(pages, static).items():
-        html = PICTURE.sub(lambda match: '<img width="{}" height="{}" '.format(*sizes[match[1]]), html)
+        html = PICTURE.sub(lambda match: '<img width="{}" height="{}" '.format(*picture_size(out / "_images" / match[1])), html)
         path.write_text(html, encoding="utf-8")
 
 
