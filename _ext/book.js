@@ -28,7 +28,9 @@ window.addEventListener("load", () => {
 
 // Who copies a formula gets its LaTeX.
 document.addEventListener("copy", (event) => {
-  const copied = getSelection().getRangeAt(0).cloneContents();
+  const selection = getSelection();
+  if (!selection.rangeCount || event.target.closest?.("input, textarea")) return; // a field has a selection of its own
+  const copied = selection.getRangeAt(0).cloneContents();
   const formulas = copied.querySelectorAll("[data-latex]");
   formulas.forEach((formula) => {
     const mark = formula.tagName === "DIV" ? "$$" : "$";
