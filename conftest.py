@@ -1,9 +1,11 @@
 """What the tests of the book share: the built book, a browser, and a page of it to visit."""
 
 import functools
+import gzip
 import http.server
 import os
 import threading
+from urllib.parse import unquote, urlsplit
 
 import build
 import hypothesis
@@ -61,6 +63,17 @@ def address(book):
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="session")
+def packed(book):
+    """The compressed size of each file of the book that stands behind one of these addresses."""
+
+    def sizes(addresses):
+        files = [book / unquote(urlsplit(url).path).lstrip("/") for url in addresses if url.startswith("http")]
+        return [len(gzip.compress(file.read_bytes())) for file in files]
+
+    return sizes
 
 
 @pytest.fixture

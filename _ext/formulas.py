@@ -40,10 +40,10 @@ def colour_symbols(latex):
     return "".join(parts)
 
 
+@cache
 def find_mathjax():
     """Return the paths of MathJax's files by their names."""
-    found = {file.as_posix().partition("/mathjax/")[2]: Path(file.locate()) for file in files("sphinx-mathjax-offline")}
-    return {name: path for name, path in found.items() if name}
+    return {file.as_posix().partition("/mathjax/")[2]: Path(file.locate()) for file in files("sphinx-mathjax-offline")}
 
 
 @cache

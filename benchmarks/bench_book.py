@@ -1,13 +1,11 @@
 """The book: how long an author waits for it, and how long a reader waits for a page of it. Nothing is written into the project."""
 
-import gzip
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from urllib.parse import unquote, urlsplit
 
 import build
 import pytest
@@ -51,7 +49,7 @@ def test_make_book_again(book, report):
 
 
 @pytest.mark.parametrize("path", sorted(build.ROOT.glob("chapters/[0-9]*.ipynb")), ids=lambda path: path.stem)
-def test_a_page(book, address, browser, path, report):
+def test_a_page(packed, address, browser, path, report):
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page, requested = context.new_page(), []
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
@@ -61,9 +59,8 @@ def test_a_page(book, address, browser, path, report):
     page.wait_for_timeout(1000)
     waited = page.evaluate(WAITED)
     context.close()
-    files = [book / unquote(urlsplit(url).path).lstrip("/") for url in requested if url.startswith("http")]
-    packed = sum(len(gzip.compress(file.read_bytes())) for file in files)
+    sizes = packed(requested)
     report(
-        f"{path.stem:<30}{len(files):>3} requests (20){packed / 1000:>6.0f} kB packed (400)"
+        f"{path.stem:<30}{len(sizes):>3} requests (20){sum(sizes) / 1000:>6.0f} kB packed (400)"
         f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift, shift{waited['shift']:>8.4f}"
     )

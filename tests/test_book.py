@@ -1,7 +1,6 @@
 """The built book: complete, at one with itself, silent, and usable by everyone."""
 
 import base64
-import gzip
 import io
 import json
 import re
@@ -104,12 +103,10 @@ def test_the_icons_that_pages_use_are_there_and_no_others(book, soups, css):
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_a_chapter_is_light_to_load(visit, book, address, name):
-    requested = [url for url in visit(f"{address}/{name}").requested if url.startswith("http")]
-    files = [book / unquote(urlsplit(url).path).lstrip("/") for url in requested]
-    packed = [len(gzip.compress(path.read_bytes())) for path in files]
-    assert len(requested) <= 20
-    assert sum(packed) <= 400_000
+def test_a_chapter_is_light_to_load(visit, packed, address, name):
+    sizes = packed(visit(f"{address}/{name}").requested)
+    assert len(sizes) <= 20
+    assert sum(sizes) <= 400_000
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -259,6 +256,21 @@ def test_who_copies_text_gets_its_formulas_as_latex(visit, address):
     )
     (inline, line), (display, section) = copied
     assert f"${inline}$" in line and f"$${display}$$" in section and "\\class" not in section
+
+
+def test_copying_from_a_field_or_without_a_selection_is_left_alone(visit, address):
+    page = visit(f"{address}/chapters/03_scores_softmax_pattern.html")
+    left_alone = page.evaluate(
+        """() => {
+          const copy = (target) =>
+            target.dispatchEvent(new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true }));
+          getSelection().selectAllChildren(document.querySelector("p .math").parentNode);
+          const results = [copy(document), copy(document.querySelector(".attn-explorable form input"))];
+          getSelection().removeAllRanges();
+          return [...results, copy(document)];
+        }"""
+    )
+    assert left_alone == [False, True, True] and page.said == []
 
 
 def test_a_formula_that_cannot_be_set_is_named():
