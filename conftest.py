@@ -23,7 +23,9 @@ CHROMIUM = find_chromium()
 @pytest.fixture(scope="session")
 def book():
     """The folder of the book as `make book` leaves it: built from nothing, every warning an error."""
-    assert build.is_current(build.BUILD / "made-from", build.sources()), "the book is not up to date: run make book first"
+    assert build.is_current(build.BUILD / "made-from", build.sources()), (
+        "the book is not up to date: run make book first"
+    )
     return build.BUILD / "html"
 
 
@@ -45,7 +47,8 @@ def browser():
 
     with sync_playwright() as playwright:
         program = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
         )
         yield program
         program.close()
@@ -54,6 +57,7 @@ def browser():
 @pytest.fixture(scope="session")
 def address(book):
     """The book's address on a server of this machine."""
+
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
             pass

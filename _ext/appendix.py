@@ -74,10 +74,19 @@ class ClaimTargets(SphinxTransform):
             return
         chapter = int(match[1])
         listed = {row["id"] for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
-        for cell in list(self.document.findall(lambda node: isinstance(node, nodes.container) and node.get("nb_element") == "cell_code")):
+        for cell in list(
+            self.document.findall(
+                lambda node: isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+            )
+        ):
             claims = [found[1] for tag in cell["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
             if unlisted := set(claims) - listed:
-                logger.warning("chapter %s shows claims that the ledger does not list there: %s", chapter, ", ".join(sorted(unlisted)), location=cell)
+                logger.warning(
+                    "chapter %s shows claims that the ledger does not list there: %s",
+                    chapter,
+                    ", ".join(sorted(unlisted)),
+                    location=cell,
+                )
             if claims:
                 self.connect(cell, claims, chapter)
 
@@ -88,7 +97,12 @@ class ClaimTargets(SphinxTransform):
             name = label(claim, chapter)
             cell["ids"].append(name)
             name_target(self.env, name, f"chapter {chapter}: {section[0].astext()}")
-            aim = {"refdomain": "std", "reftype": "ref", "reftarget": f"claim-{claim.lower()}", "refdoc": self.env.docname}
+            aim = {
+                "refdomain": "std",
+                "reftype": "ref",
+                "reftarget": f"claim-{claim.lower()}",
+                "refdoc": self.env.docname,
+            }
             link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refexplicit=False, refwarn=True)
             back += [nodes.Text(" "), link]
         cell.parent.insert(cell.parent.index(cell) + 1, back)
@@ -153,7 +167,9 @@ class LinkTerms(SphinxPostTransform):
         self.linked = set()
         for node in list(self.document.findall(lambda node: isinstance(node, (nodes.Text, nodes.math, nodes.literal)))):
             parents = [*ancestors(node)]
-            if any(isinstance(parent, NOT_PROSE) for parent in parents) or not any(isinstance(parent, nodes.paragraph) for parent in parents):
+            if any(isinstance(parent, NOT_PROSE) for parent in parents) or not any(
+                isinstance(parent, nodes.paragraph) for parent in parents
+            ):
                 continue
             if isinstance(node, nodes.Text):
                 if not isinstance(node.parent, nodes.math):
@@ -187,12 +203,16 @@ def index_terms(app, env):
     pattern, known = names(env)
     for docname in filter(CHAPTER.match, sorted(env.found_docs)):
         uses = {}  # term: (how often, section)
-        for section in env.get_doctree(docname).findall(lambda node: isinstance(node, nodes.section) and isinstance(node.parent, nodes.section)):
+        for section in env.get_doctree(docname).findall(
+            lambda node: isinstance(node, nodes.section) and isinstance(node.parent, nodes.section)
+        ):
             if section[0].astext() in NOT_INDEXED:
                 continue
             text = " ".join(paragraph.astext() for paragraph in section.findall(nodes.paragraph))
             bold = 10 * [strong.astext() for strong in section.findall(nodes.strong)]
-            for term, count in Counter(known[word.lower()] for word in pattern.findall(" . ".join([text, *bold]))).items():
+            for term, count in Counter(
+                known[word.lower()] for word in pattern.findall(" . ".join([text, *bold]))
+            ).items():
                 uses.setdefault(term, []).append((count, section))
         entries = env.get_domain("index").entries.setdefault(docname, [])
         for term, found in uses.items():

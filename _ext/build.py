@@ -31,7 +31,10 @@ def is_current(stamp, fingerprint):
 
 def execute_chapters():
     """Execute what is not in the cache yet. Jupyter Book then finds everything there."""
-    stamp, code = CACHE / "made-with", digest("attn/**/*.py", "attn/*.mplstyle", "_ext/notebooks.py", "requirements.txt")
+    stamp, code = (
+        CACHE / "made-with",
+        digest("attn/**/*.py", "attn/*.mplstyle", "_ext/notebooks.py", "requirements.txt"),
+    )
     if not is_current(stamp, code):  # an execution with other code says nothing about this one
         shutil.rmtree(CACHE, ignore_errors=True)
     cache = get_cache(CACHE)

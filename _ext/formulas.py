@@ -12,7 +12,7 @@ from fonts import cut_font
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-PARTS = "loader core adaptors/liteDOM input/tex input/tex/extensions/html output/chtml output/chtml/fonts/tex a11y/assistive-mml".split()
+PARTS = ["loader", "core", "adaptors/liteDOM", "input/tex", "input/tex/extensions/html", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"]
 SYMBOL = re.compile(
     r"(?<![\\A-Za-z_^])"  # not inside a command or a word, and not an index
     r"(?P<symbol>(?:W_\{?(?P<weight>[QKV])\}?)|(?P<letter>[QKVqkv]))"
@@ -20,7 +20,9 @@ SYMBOL = re.compile(
 )
 ROLES = {"q": "query", "k": "key", "v": "value"}
 BRACED_TEXT = re.compile(r"(\\(?:text|operatorname|mathrm|begin|end)\s*\{[^{}]*\})")
-FACE = re.compile(r'@font-face[^{]*\{\s*font-family: MJX(?:TEX)?-?(?P<name>\w*);\s*src: url\("\./(?P<file>[\w-]+\.woff)"\)[^}]*\}\s*')
+FACE = re.compile(
+    r'@font-face[^{]*\{\s*font-family: MJX(?:TEX)?-?(?P<name>\w*);\s*src: url\("\./(?P<file>[\w-]+\.woff)"\)[^}]*\}\s*'
+)
 STRETCHED = ["", "S1", "S4", "A"]  # where MathJax finds the pieces of braces and brackets of any size
 
 
@@ -79,7 +81,9 @@ def visit_formula(translator, node):
         logging.getLogger(__name__).warning(str(error), location=node)
         html = ""
     tag = "div" if display else "span"
-    translator.body.append(translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}) + f"{html}</{tag}>")
+    translator.body.append(
+        translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}) + f"{html}</{tag}>"
+    )
     raise nodes.SkipNode
 
 

@@ -52,14 +52,18 @@ def normalise(notebook):
     )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
-        cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata})
+        cell.metadata = nbformat.from_dict(
+            {key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata}
+        )
         if cell.cell_type != "code":
             continue
         if {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
             cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab as in the book
         for output in cell.outputs:
             if "data" in output:
-                output.data = {kind: data for kind, data in output.data.items() if not kind.startswith("image/") and kind != WIDGET}
+                output.data = {
+                    kind: data for kind, data in output.data.items() if not kind.startswith("image/") and kind != WIDGET
+                }
                 output.metadata = {}
     return notebook
 

@@ -35,7 +35,15 @@ def print_page(page, chromium):
         tab.wait_for_load_state("networkidle")
         tab.evaluate("document.querySelectorAll('a[href*=\"index.html#\"]').forEach((link) => (link.href = link.hash))")
         tab.evaluate("document.querySelectorAll('details:not(.hide)').forEach((solution) => (solution.open = true))")
-        tab.pdf(path=build.PDF, outline=True, tagged=True, display_header_footer=True, header_template="<p></p>", footer_template=FOOTER, **PAGE)
+        tab.pdf(
+            path=build.PDF,
+            outline=True,
+            tagged=True,
+            display_header_footer=True,
+            header_template="<p></p>",
+            footer_template=FOOTER,
+            **PAGE,
+        )
         browser.close()
 
 

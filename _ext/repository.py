@@ -4,7 +4,9 @@ import os
 import re
 import subprocess
 
-REMOTE = re.compile(r"(?:https://(?:[^@/\s]+@)?|ssh://git@|git@)github\.com[:/](?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?")
+REMOTE = re.compile(
+    r"(?:https://(?:[^@/\s]+@)?|ssh://git@|git@)github\.com[:/](?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
+)
 
 
 def public_address(remote):
@@ -43,8 +45,13 @@ def origin(folder):
 
 def configure(config, repository, published):
     if repository:
-        config.html_theme_options.update(repository_url=repository, repository_branch="main", use_repository_button=True)
-        config.html_theme_options["launch_buttons"] = {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"}
+        config.html_theme_options.update(
+            repository_url=repository, repository_branch="main", use_repository_button=True
+        )
+        config.html_theme_options["launch_buttons"] = {
+            "binderhub_url": "https://mybinder.org",
+            "notebook_interface": "jupyterlab",
+        }
     if published:
         config.html_baseurl = config.ogp_site_url = published
         config.ogp_social_cards = {"enable": True, "line_color": "#00796b"}

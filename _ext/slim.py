@@ -64,7 +64,10 @@ def load_one(html, tag, address):
 
 def bundle(pages, static):
     """Let every page load one file of each kind in place of many. Scripts keep their order, and their place behind inline ones."""
-    pages = {path: UNUSED.sub("", html if path.name == "search.html" else SEARCH.sub("", html)) for path, html in pages.items()}
+    pages = {
+        path: UNUSED.sub("", html if path.name == "search.html" else SEARCH.sub("", html))
+        for path, html in pages.items()
+    }
     for target, tag in TAGS.items():
         files = [static / name for name in dict.fromkeys(name for html in pages.values() for name in tag.findall(html))]
         if target.endswith(".css"):
@@ -77,7 +80,11 @@ def bundle(pages, static):
         pages = {path: load_one(html, tag, address) for path, html in pages.items()}
         for path in files:
             path.unlink()
-    for path in {*static.glob("scripts/fontawesome.js*"), *static.rglob("*.map"), *static.glob("vendor/fontawesome/webfonts/*")}:
+    for path in {
+        *static.glob("scripts/fontawesome.js*"),
+        *static.rglob("*.map"),
+        *static.glob("vendor/fontawesome/webfonts/*"),
+    }:
         path.unlink()
     return pages
 
@@ -94,7 +101,9 @@ def slim(app, exception):
     out, static = Path(app.outdir), Path(app.outdir, "_static")
     pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
     for path, html in bundle(pages, static).items():
-        html = PICTURE.sub(lambda match: '<img width="{}" height="{}" '.format(*picture_size(out / "_images" / match[1])), html)
+        html = PICTURE.sub(
+            lambda match: '<img width="{}" height="{}" '.format(*picture_size(out / "_images" / match[1])), html
+        )
         path.write_text(html, encoding="utf-8")
 
 

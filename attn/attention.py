@@ -261,7 +261,9 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
         for start in range(0, n_queries, block_size):
             rows = slice(start, min(start + block_size, n_queries))
             first_hidden = n_keys - n_queries + start + 1 if causal else None
-            output[head][rows] = _attend_online(Q[head][rows] * _scale(Q, scale), K[head], V[head], first_hidden, block_size)
+            output[head][rows] = _attend_online(
+                Q[head][rows] * _scale(Q, scale), K[head], V[head], first_hidden, block_size
+            )
     return output
 
 

@@ -40,9 +40,9 @@ class Corpus:
         return " ".join(self.words[token] for token in tokens)
 
 
-PEOPLE_AND_THINGS = "cat dog mat rug fox bed hen box cow mule chair goat sofa duck bench pig".split()
-TIRED = "tired hungry sleepy bored shy cold".split()
-DIRTY = "dirty soft red new wet flat".split()
+PEOPLE_AND_THINGS = ["cat", "dog", "mat", "rug", "fox", "bed", "hen", "box", "cow", "mule", "chair", "goat", "sofa", "duck", "bench", "pig"]
+TIRED = ["tired", "hungry", "sleepy", "bored", "shy", "cold"]
+DIRTY = ["dirty", "soft", "red", "new", "wet", "flat"]
 
 
 def coreference(rng, share_for_test=0.25):
@@ -69,7 +69,10 @@ def coreference(rng, share_for_test=0.25):
 
     def rows(chosen):
         sentences = [(x, y, adjective) for pair in chosen for x, y in (pair, pair[::-1]) for adjective in TIRED + DIRTY]
-        tokens = [[place[word] for word in f"the {x} sat on the {y} because it was {adjective}".split()] for x, y, adjective in sentences]
+        tokens = [
+            [place[word] for word in f"the {x} sat on the {y} because it was {adjective}".split()]
+            for x, y, adjective in sentences
+        ]
         answers = [place[x if adjective in TIRED else y] for x, y, adjective in sentences]
         return {"sentences": np.array(tokens), "answers": np.array(answers)}
 
@@ -77,10 +80,30 @@ def coreference(rng, share_for_test=0.25):
 
 
 # What the toy French of the course calls a word, and the gender of nouns: "it" becomes "il" or "elle" after it.
-GADGETS = {"iPhone": ("iphone", "il"), "laptop": ("portable", "il"), "watch": ("montre", "elle"), "camera": ("camera", "elle")}
-KINDS = {"iPhone": ("phone", "telephone", "il"), "laptop": ("computer", "machine", "elle"), "watch": ("clock", "horloge", "elle"), "camera": ("eye", "oeil", "il")}
-FRUITS = {"apple": ("pomme", "elle"), "banana": ("banane", "elle"), "lemon": ("citron", "il"), "orange": ("orange", "elle")}
-PEOPLE = {"dog": ("chien", "his", "il"), "cow": ("vache", "her", "elle"), "boy": ("garcon", "his", "il"), "girl": ("fille", "her", "elle")}
+GADGETS = {
+    "iPhone": ("iphone", "il"),
+    "laptop": ("portable", "il"),
+    "watch": ("montre", "elle"),
+    "camera": ("camera", "elle"),
+}
+KINDS = {
+    "iPhone": ("phone", "telephone", "il"),
+    "laptop": ("computer", "machine", "elle"),
+    "watch": ("clock", "horloge", "elle"),
+    "camera": ("eye", "oeil", "il"),
+}
+FRUITS = {
+    "apple": ("pomme", "elle"),
+    "banana": ("banane", "elle"),
+    "lemon": ("citron", "il"),
+    "orange": ("orange", "elle"),
+}
+PEOPLE = {
+    "dog": ("chien", "his", "il"),
+    "cow": ("vache", "her", "elle"),
+    "boy": ("garcon", "his", "il"),
+    "girl": ("fille", "her", "elle"),
+}
 MEALS = [("food", "plat"), ("meal", "repas"), ("lunch", "dejeuner"), ("bread", "pain")]
 MANNERS = [("quickly", "vite"), ("slowly", "lentement"), ("happily", "gaiement"), ("quietly", "doucement")]
 GADGET_ADJECTIVES = {"amazing": "formidable", "new": "nouveau", "fast": "rapide"}
@@ -125,12 +148,16 @@ def lower_case(corpus):
     plain = {word: word.lower().rstrip(".") for word in corpus.words}
     words = tuple(dict.fromkeys(plain.values()))
     new = np.array([words.index(plain[word]) for word in corpus.words])
-    parts = [{name: new[rows] if name != "sense" else rows for name, rows in part.items()} for part in (corpus.train, corpus.test)]
+    parts = [
+        {name: new[rows] if name != "sense" else rows for name, rows in part.items()}
+        for part in (corpus.train, corpus.test)
+    ]
     return Corpus(words, *parts)
 
 
 def _sentence(rng):
     """Draw one sentence as source and target."""
+
     def pick(options):
         return options[rng.integers(len(options))]
 
@@ -139,33 +166,51 @@ def _sentence(rng):
         noun, adjective = pick(list(GADGETS)), pick(list(GADGET_ADJECTIVES))
         (french, gender), late = GADGETS[noun], GADGET_ADJECTIVES[adjective]
         sort, french_sort, sort_gender = KINDS[noun]
-        source, target = pick([
-            (f"Apple {noun} is {_an(adjective)} {sort}.", f"{french} Apple est {_un(sort_gender)} {french_sort} {late} ."),
-            (f"Apple sells {_an(adjective)} {noun}.", f"Apple vend {_un(gender)} {french} {late} ."),
-            (f"I bought {_an(adjective)} {noun} from Apple.", f"je achete {_un(gender)} {french} {late} de Apple ."),
-        ])
+        source, target = pick(
+            [
+                (
+                    f"Apple {noun} is {_an(adjective)} {sort}.",
+                    f"{french} Apple est {_un(sort_gender)} {french_sort} {late} .",
+                ),
+                (f"Apple sells {_an(adjective)} {noun}.", f"Apple vend {_un(gender)} {french} {late} ."),
+                (
+                    f"I bought {_an(adjective)} {noun} from Apple.",
+                    f"je achete {_un(gender)} {french} {late} de Apple .",
+                ),
+            ]
+        )
     elif kind < 0.9:
         noun, adjective = pick(list(FRUITS)), pick(list(FRUIT_ADJECTIVES))
         (french, gender), late = FRUITS[noun], FRUIT_ADJECTIVES[adjective]
-        source, target = pick([
-            (f"I ate {_an(adjective)} {noun}.", f"je mange {_un(gender)} {french} {late} ."),
-            (f"The {noun} is {adjective}.", f"{_le(gender)} {french} est {late} ."),
-            (f"My favourite fruit is {_an(noun)}.", f"mon fruit prefere est {_un(gender)} {french} ."),
-        ])
+        source, target = pick(
+            [
+                (f"I ate {_an(adjective)} {noun}.", f"je mange {_un(gender)} {french} {late} ."),
+                (f"The {noun} is {adjective}.", f"{_le(gender)} {french} est {late} ."),
+                (f"My favourite fruit is {_an(noun)}.", f"mon fruit prefere est {_un(gender)} {french} ."),
+            ]
+        )
     else:
         noun, (meal, french_meal), (how, french_how) = pick(list(PEOPLE)), pick(MEALS), pick(MANNERS)
         french, whose, gender = PEOPLE[noun]
         own = "son" if gender == "il" else "sa"
-        return f"The {noun} finished {whose} {meal} {how}.", f"{_le(gender)} {french} finit {own} {french_meal} {french_how} ."
+        return (
+            f"The {noun} finished {whose} {meal} {how}.",
+            f"{_le(gender)} {french} finit {own} {french_meal} {french_how} .",
+        )
     if rng.random() < 0.6:
         other = pick(list(FRUITS))
         french_other, other_gender = FRUITS[other]
         object_form = "le" if gender == "il" else "la"
-        more, more_target = pick([
-            (f"I like it better than {_an(other)}.", f"je {object_form} aime mieux que {_un(other_gender)} {french_other} ."),
-            (f"I prefer it over {_an(other)}.", f"je {object_form} prefere a {_un(other_gender)} {french_other} ."),
-            (f"It is {adjective}.", f"{gender} est {late} ."),
-        ])
+        more, more_target = pick(
+            [
+                (
+                    f"I like it better than {_an(other)}.",
+                    f"je {object_form} aime mieux que {_un(other_gender)} {french_other} .",
+                ),
+                (f"I prefer it over {_an(other)}.", f"je {object_form} prefere a {_un(other_gender)} {french_other} ."),
+                (f"It is {adjective}.", f"{gender} est {late} ."),
+            ]
+        )
         source, target = f"{source} {more}", f"{target} {more_target}"
     return source, target
 
@@ -179,14 +224,20 @@ def _padded(pairs, share_for_test):
     for i, (before, after) in enumerate(pairs):
         source[i, : len(before)] = [place[word] for word in before]
         target[i, : len(after) + 2] = [place[word] for word in ["<start>", *after, "<end>"]]
-        sense[i, : len(before)] = [1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in before]
+        sense[i, : len(before)] = [
+            1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in before
+        ]
     return _parted(words, {"source": source, "target": target, "sense": sense}, share_for_test)
 
 
 def _parted(words, whole, share_for_test):
     """Return a corpus whose test rows are the first of the whole."""
     n_test = round(share_for_test * len(next(iter(whole.values()))))
-    return Corpus(words, {name: rows[n_test:] for name, rows in whole.items()}, {name: rows[:n_test] for name, rows in whole.items()})
+    return Corpus(
+        words,
+        {name: rows[n_test:] for name, rows in whole.items()},
+        {name: rows[:n_test] for name, rows in whole.items()},
+    )
 
 
 def _an(word):
@@ -275,7 +326,9 @@ def tales(rng, n=4000, share_for_test=0.1):
     places, things, verbs = ["castle", "forest", "tower"], ["cat", "ring", "book", "lamp"], ["found", "lost", "hid"]
     drawn = {}
     for _ in range(n):
-        person, place, thing, verb = (options[rng.integers(len(options))] for options in (list(people), places, things, verbs))
+        person, place, thing, verb = (
+            options[rng.integers(len(options))] for options in (list(people), places, things, verbs)
+        )
         feeling = "sad" if verb == "lost" else "glad"
         drawn[f"<start> the {person} {verb} a {thing} in the {place} . {people[person]} was {feeling} ."] = None
     words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)

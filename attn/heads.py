@@ -167,12 +167,20 @@ def _check_sizes(X, W_Q, W_K, W_V, W_O, context):
             raise ValueError(f"{name} needs three axes (heads, rows, columns), but its shape is {shape}")
     for name, tokens in {"X": X, "context": context}.items():
         if tokens.ndim < 2 or tokens.shape[-1] != W_Q.shape[1]:
-            raise ValueError(f"{name} needs the d_model of W_Q: {name} has shape {tokens.shape}, W_Q has shape {W_Q.shape}")
+            raise ValueError(
+                f"{name} needs the d_model of W_Q: {name} has shape {tokens.shape}, W_Q has shape {W_Q.shape}"
+            )
     n_heads, d_model, d_k = W_Q.shape
     n_key_heads, _, d_v = W_V.shape
     if W_K.shape != (n_key_heads, d_model, d_k) or W_V.shape[1] != d_model:
-        raise ValueError(f"W_Q, W_K and W_V do not fit each other: their shapes are {W_Q.shape}, {W_K.shape}, {W_V.shape}")
+        raise ValueError(
+            f"W_Q, W_K and W_V do not fit each other: their shapes are {W_Q.shape}, {W_K.shape}, {W_V.shape}"
+        )
     if n_key_heads == 0 or n_heads % n_key_heads:
-        raise ValueError(f"the number of key heads must divide the number of heads: W_K has {n_key_heads}, W_Q has {n_heads}")
+        raise ValueError(
+            f"the number of key heads must divide the number of heads: W_K has {n_key_heads}, W_Q has {n_heads}"
+        )
     if W_O.shape != (n_heads, d_v, d_model):
-        raise ValueError(f"W_O must have shape {(n_heads, d_v, d_model)} for these W_Q and W_V, but has shape {W_O.shape}")
+        raise ValueError(
+            f"W_O must have shape {(n_heads, d_v, d_model)} for these W_Q and W_V, but has shape {W_O.shape}"
+        )

@@ -44,7 +44,9 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, di
     ax.imshow(matrix, cmap=SIGNED if signed else WEIGHTS, vmin=-reach if signed else 0, vmax=reach)
     for (i, j), number in np.ndenumerate(matrix):
         strength = abs(number) / reach
-        ax.text(j, i, f"{number:.{digits}f}", ha="center", va="center", size=8, color="white" if strength > 0.6 else "black")
+        ax.text(
+            j, i, f"{number:.{digits}f}", ha="center", va="center", size=8, color="white" if strength > 0.6 else "black"
+        )
     return _label(ax, rows, columns, title)
 
 
@@ -94,7 +96,12 @@ def arrows(vectors, labels, *, ax, color):
     matplotlib Axes
     """
     for (x, y), label in zip(vectors, labels, strict=True):
-        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": COLORS[color], "lw": 2, "shrinkA": 0, "shrinkB": 0})
+        ax.annotate(
+            "",
+            (x, y),
+            (0, 0),
+            arrowprops={"arrowstyle": "-|>", "color": COLORS[color], "lw": 2, "shrinkA": 0, "shrinkB": 0},
+        )
         ax.annotate(label, (x, y), textcoords="offset points", xytext=(6, 4), color=COLORS[color])
     ax.axhline(0, color="0.6", lw=0.8)
     ax.axvline(0, color="0.6", lw=0.8)
@@ -104,7 +111,9 @@ def arrows(vectors, labels, *, ax, color):
 
 def _check_labels(matrix, rows, columns):
     if matrix.shape != (len(rows), len(columns)):
-        raise ValueError(f"{len(rows)} row and {len(columns)} column labels do not fit a matrix of shape {matrix.shape}")
+        raise ValueError(
+            f"{len(rows)} row and {len(columns)} column labels do not fit a matrix of shape {matrix.shape}"
+        )
 
 
 def _label(ax, rows, columns, title):

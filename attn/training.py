@@ -35,9 +35,13 @@ def cross_entropy(logits, targets, keep=None):
     targets = np.asarray(targets)
     keep = np.ones(targets.shape, dtype=bool) if keep is None else np.asarray(keep)
     if targets.shape != logits.shape[:-1] or keep.shape != targets.shape or not keep.any():
-        raise ValueError(f"each place needs one target: logits {logits.shape}, targets {targets.shape}, kept {keep.sum()} of {keep.shape}")
+        raise ValueError(
+            f"each place needs one target: logits {logits.shape}, targets {targets.shape}, kept {keep.sum()} of {keep.shape}"
+        )
     if not 0 <= targets.min() <= targets.max() < logits.shape[-1]:
-        raise ValueError(f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {targets.min()} to {targets.max()}")
+        raise ValueError(
+            f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {targets.min()} to {targets.max()}"
+        )
     places = (*np.indices(targets.shape), targets)
     top = np.max(logits, axis=-1)
     grad = np.exp(logits - top[..., None])

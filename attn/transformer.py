@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attn.attention import causal_mask, scaled_dot_product_attention, scaled_dot_product_attention_backward, softmax_backward
+from attn.attention import (
+    causal_mask,
+    scaled_dot_product_attention,
+    scaled_dot_product_attention_backward,
+    softmax_backward,
+)
 from attn.heads import merge, merge_backward, split, split_backward
 from attn.layers import (
     back_through_norm,
@@ -97,7 +102,20 @@ class Tape:
         return _like(params, found)
 
 
-def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_k=None, d_ff=None, positions="none", reach=8, cross=False, dtype=np.float32):
+def init_stack(
+    rng,
+    *,
+    vocab_size,
+    d_model,
+    n_heads,
+    n_layers,
+    d_k=None,
+    d_ff=None,
+    positions="none",
+    reach=8,
+    cross=False,
+    dtype=np.float32,
+):
     """Return random parameters for a stack of attention layers.
 
     Parameters
@@ -150,8 +168,11 @@ def init_stack(rng, *, vocab_size, d_model, n_heads, n_layers, d_k=None, d_ff=No
             layer["cross"] = attention(False)
         if d_ff:
             layer["feed_forward"] = {
-                "norm": norm(), "W_1": matrix(d_model, d_ff), "b_1": np.zeros(d_ff, dtype),
-                "W_2": matrix(d_ff, d_model), "b_2": np.zeros(d_model, dtype),
+                "norm": norm(),
+                "W_1": matrix(d_model, d_ff),
+                "b_1": np.zeros(d_ff, dtype),
+                "W_2": matrix(d_ff, d_model),
+                "b_2": np.zeros(d_model, dtype),
             }
         params[f"layer {number}"] = layer
     return {**params, "norm": norm()}
@@ -162,7 +183,9 @@ def init_readout(rng, d_model, n_outputs, dtype=np.float32):
     return {"W": _random_matrix(rng, dtype, d_model, n_outputs), "b": np.zeros(n_outputs, dtype)}
 
 
-def stack(tape, params, tokens, *, causal=False, mask=None, context=None, context_mask=None, positions="none", scale=None):
+def stack(
+    tape, params, tokens, *, causal=False, mask=None, context=None, context_mask=None, positions="none", scale=None
+):
     """Run tokens through a stack: an encoder, or a decoder if causal.
 
     Parameters
@@ -200,7 +223,9 @@ def stack(tape, params, tokens, *, causal=False, mask=None, context=None, contex
         X = _sum(tape, X, _attend(tape, normal, normal, layer["attention"], seen, positions == "rotary", scale))
         if "cross" in layer:
             normal = _norm(tape, X, layer["cross"]["norm"])
-            X = _sum(tape, X, _attend(tape, normal, context, layer["cross"], _allowed(None, context_mask), False, scale))
+            X = _sum(
+                tape, X, _attend(tape, normal, context, layer["cross"], _allowed(None, context_mask), False, scale)
+            )
         if "feed_forward" in layer:
             X = _sum(tape, X, _feed(tape, _norm(tape, X, layer["feed_forward"]["norm"]), layer["feed_forward"]))
     return _norm(tape, X, params["norm"])
@@ -250,7 +275,9 @@ def encoder_decoder(tape, params, source, target, *, source_mask=None, positions
         What the encoder hands to the decoder.
     """
     encoded = stack(tape, params["encoder"], source, mask=source_mask, positions=positions)
-    decoded = stack(tape, params["decoder"], target, causal=True, context=encoded, context_mask=source_mask, positions="sinusoid")
+    decoded = stack(
+        tape, params["decoder"], target, causal=True, context=encoded, context_mask=source_mask, positions="sinusoid"
+    )
     return read_out(tape, params["readout"], decoded), encoded
 
 
@@ -318,7 +345,9 @@ def _attend(tape, X, context, p, seen, turn, scale):
 
     tape.attended.append(Attended(Q, K, V, weights))
     mixtures = tape.add(mixtures, inputs, backward)
-    return tape.add(merge(mixtures, p["W_O"]), (mixtures, p["W_O"]), lambda grad: merge_backward(grad, mixtures, p["W_O"]))
+    return tape.add(
+        merge(mixtures, p["W_O"]), (mixtures, p["W_O"]), lambda grad: merge_backward(grad, mixtures, p["W_O"])
+    )
 
 
 def _allowed(mask, padding):
@@ -338,6 +367,10 @@ def _check_positions(positions):
 def _like(params, found):
     """Return nested dicts like `params` with what was found for each array."""
     return {
-        name: _like(part, found) if isinstance(part, dict) else found[id(part)] if id(part) in found else np.zeros_like(part)
+        name: _like(part, found)
+        if isinstance(part, dict)
+        else found[id(part)]
+        if id(part) in found
+        else np.zeros_like(part)
         for name, part in params.items()
     }

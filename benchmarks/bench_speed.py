@@ -76,7 +76,14 @@ def test_one_token_with_a_cache(benchmark, who, n=1024, d=64):
     np.testing.assert_allclose(cached(), again(), atol=1e-12)
     products, products_again = 3 * d * d + 2 * n * d, 3 * n * d * d + 2 * n * n * d
     theory = f"{products / products_again:.4f}"
-    measure(benchmark, f"one token with a cache, {n} tokens", who, theory, {"course": cached, "beside": again}[who], "beside: everything anew; to reach: by products")
+    measure(
+        benchmark,
+        f"one token with a cache, {n} tokens",
+        who,
+        theory,
+        {"course": cached, "beside": again}[who],
+        "beside: everything anew; to reach: by products",
+    )
 
 
 # --- a training step ------------------------------------------------------------------------------
@@ -166,6 +173,9 @@ def torch_step(d, rows):
 @pytest.mark.parametrize("d_model", [32, 64])
 def test_twenty_training_steps(benchmark, d_model, who):
     rng = np.random.default_rng(1)
-    rows = [(rng.integers(VOCAB_SIZE, size=(N_ROWS, N_SOURCE)), rng.integers(VOCAB_SIZE, size=(N_ROWS, N_TARGET + 1))) for _ in range(20)]
+    rows = [
+        (rng.integers(VOCAB_SIZE, size=(N_ROWS, N_SOURCE)), rng.integers(VOCAB_SIZE, size=(N_ROWS, N_TARGET + 1)))
+        for _ in range(20)
+    ]
     step = {"course": course_step, "beside": torch_step}[who](d_model, rows)
     measure(benchmark, f"twenty training steps, d_model {d_model}", who, 1.0, step)

@@ -320,7 +320,18 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
 
 
 def test_modules_import_only_from_those_above_them():
-    order = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "exercises", "explorables"]
+    order = [
+        "attention",
+        "heads",
+        "layers",
+        "transformer",
+        "training",
+        "parameters",
+        "corpora",
+        "plots",
+        "exercises",
+        "explorables",
+    ]
     for place, name in enumerate(order):
         path = Path(attn.__file__).parent / (f"{name}.py" if name != "explorables" else "explorables/__init__.py")
         imported = re.findall(r"^from attn\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)

@@ -29,14 +29,19 @@ def test_binder_takes_the_python_that_is_named_and_installs_the_lock_and_the_pac
     assert run.returncode == 0, run.stderr
     plan = run.stdout + run.stderr
     assert f"Building conda environment for python={PYTHON}\n" in plan
-    sources, installed = plan.index("COPY --chown=0:0 src/ ${REPO_DIR}/"), plan.index('pip install --no-cache-dir -r "requirements.txt"')
+    sources, installed = (
+        plan.index("COPY --chown=0:0 src/ ${REPO_DIR}/"),
+        plan.index('pip install --no-cache-dir -r "requirements.txt"'),
+    )
     assert sources < installed and (repository / "requirements.txt").read_text().endswith("\n-e .\n")
 
 
 @pytest.mark.skipif(f"{sys.version_info[0]}.{sys.version_info[1]}" != PYTHON, reason=f"Binder has Python {PYTHON}")
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 def test_the_lock_alone_runs_a_chapter(repository):
-    install = subprocess.run(["make", f"PYTHON={sys.executable}", ".venv/installed"], cwd=repository, capture_output=True, text=True)
+    install = subprocess.run(
+        ["make", f"PYTHON={sys.executable}", ".venv/installed"], cwd=repository, capture_output=True, text=True
+    )
     assert install.returncode == 0, install.stderr
     execute = [".venv/bin/jupyter-execute", "--output=executed", "chapters/03_scores_softmax_pattern.ipynb"]
     run = subprocess.run(execute, cwd=repository, capture_output=True, text=True)

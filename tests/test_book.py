@@ -16,7 +16,6 @@ from fontTools.ttLib import TTFont
 from formulas import colour_symbols, typeset
 from slim import used_icons
 
-
 TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTERS = [f"{entry['file']}.html" for entry in TOC["chapters"] if re.match(r"chapters/\d\d_", entry["file"])]
 PAGES = [f"{name}.html" for name in [TOC["root"], *(entry["file"] for entry in TOC["chapters"]), "search", "genindex"]]
@@ -24,7 +23,9 @@ PAGES = [f"{name}.html" for name in [TOC["root"], *(entry["file"] for entry in T
 
 @pytest.fixture(scope="session")
 def soups(book):
-    return {name: BeautifulSoup((book / name).read_text(encoding="utf-8"), "html.parser") for name in ["index.html", *PAGES]}
+    return {
+        name: BeautifulSoup((book / name).read_text(encoding="utf-8"), "html.parser") for name in ["index.html", *PAGES]
+    }
 
 
 def test_every_page_is_in_the_table_of_contents(book, soups):
@@ -38,7 +39,7 @@ def test_every_link_inside_the_book_leads_somewhere(book, soups):
         for tag in soup.find_all(["a", "img", "script", "link"]):
             target = tag.get("href") or tag.get("src") or ""
             parts = urlsplit(target)
-            if parts.scheme or not target or name == "search.html" and not parts.path:
+            if parts.scheme or not target or (name == "search.html" and not parts.path):
                 continue
             path = (book / name).parent / unquote(parts.path) if parts.path else book / name
             page = path.resolve().relative_to(book.resolve()).as_posix() if path.exists() else None
@@ -58,7 +59,9 @@ def test_no_page_names_a_script_style_or_picture_of_a_third_party(soups):
 
 def fonts_of(css):
     """Return the fonts that a style sheet carries, by the name of their family."""
-    faces = re.findall(r"@font-face[^{]*\{[^}]*?font-family:\s*([^;]+);[^}]*?url\([\"']?data:font/woff2;base64,([^\"')]+)", css)
+    faces = re.findall(
+        r"@font-face[^{]*\{[^}]*?font-family:\s*([^;]+);[^}]*?url\([\"']?data:font/woff2;base64,([^\"')]+)", css
+    )
     return [(name, TTFont(io.BytesIO(base64.b64decode(data)))) for name, data in faces]
 
 
@@ -68,7 +71,11 @@ def css(book):
 
 
 def test_no_page_needs_a_program_or_a_file_for_its_formulas(book, css):
-    assert not [path for path in book.rglob("*") if re.search("mathjax|katex", path.name, re.I) or path.suffix in {".woff", ".woff2", ".ttf"}]
+    assert not [
+        path
+        for path in book.rglob("*")
+        if re.search("mathjax|katex", path.name, re.I) or path.suffix in {".woff", ".woff2", ".ttf"}
+    ]
     faces = re.findall(r"@font-face[^}]*\}", css)
     assert len(faces) == len(fonts_of(css)) > 5
     for name, font in fonts_of(css):
@@ -91,7 +98,10 @@ def test_the_fonts_on_board_draw_every_glyph_of_every_formula(visit, book, css, 
     )
     assert len(formulas) > 100 and glyphs
     for text, families in glyphs:
-        assert {ord(letter) for letter in text} <= set().union(*(drawn.get(family, ()) for family in families)), (text, families)
+        assert {ord(letter) for letter in text} <= set().union(*(drawn.get(family, ()) for family in families)), (
+            text,
+            families,
+        )
 
 
 def test_the_icons_that_pages_use_are_there_and_no_others(book, soups, css):
@@ -115,7 +125,9 @@ def test_a_picture_says_how_large_it_is_and_keeps_its_shape(visit, book, width):
     pictures = page.locator(".cell_output img")
     assert pictures.count() > 3
     for picture in pictures.all():
-        shape, natural = picture.evaluate("(image) => [[image.clientWidth, image.clientHeight], [image.naturalWidth, image.naturalHeight]]")
+        shape, natural = picture.evaluate(
+            "(image) => [[image.clientWidth, image.clientHeight], [image.naturalWidth, image.naturalHeight]]"
+        )
         assert [int(picture.get_attribute(name)) for name in ("width", "height")] == natural
         assert abs(shape[0] / shape[1] - natural[0] / natural[1]) < 0.02 and shape[0] < width
 
@@ -138,12 +150,16 @@ def test_every_claim_leads_to_its_cells_and_back(soups):
     terms = soups["chapters/ledger.html"].select(".attn-ledger dt")
     assert [term["id"] for term in terms] == [f"claim-{row['id'].lower()}" for row in rows]
     for row, term in zip(rows, terms):
-        links = [link["href"] for link in term.parent.find_all("a", href=re.compile(rf"#claim-{row['id'].lower()}-\d\d$"))]
+        links = [
+            link["href"] for link in term.parent.find_all("a", href=re.compile(rf"#claim-{row['id'].lower()}-\d\d$"))
+        ]
         assert [int(link[:2]) for link in links] == row["shown"]
         for link in links:
             place = soups[f"chapters/{link.split('#')[0]}"].find(id=link.split("#")[1])
             assert place.select_one(".cell_input") or place.find_parent(class_="cell")
-            assert place.find_next(class_="attn-claims").find("a", string=row["id"])["href"] == f"ledger.html#{term['id']}"
+            assert (
+                place.find_next(class_="attn-claims").find("a", string=row["id"])["href"] == f"ledger.html#{term['id']}"
+            )
 
 
 def test_a_chapter_links_a_term_and_a_symbol_to_the_glossary_once_where_they_come_first(soups):
@@ -153,13 +169,18 @@ def test_a_chapter_links_a_term_and_a_symbol_to_the_glossary_once_where_they_com
         targets = [link["href"] for link in links]
         assert len(targets) == len(set(targets))
     first = soups["chapters/05_masking.html"].find("a", href="glossary.html#term-padding")
-    assert first.get_text() == "padding" and first.find_parent("section").h2.get_text().startswith("A word that may see nobody")
+    assert first.get_text() == "padding" and first.find_parent("section").h2.get_text().startswith(
+        "A word that may see nobody"
+    )
     assert soups["chapters/02_queries_keys_values.html"].select_one("a.attn-term .math")
 
 
 def test_the_index_leads_to_where_a_term_is_explained(soups):
     entry = soups["genindex.html"].find("a", string="temperature").find_parent("li")
-    assert entry.find("a", string="chapter 3: Hot and cold")["href"] == "chapters/03_scores_softmax_pattern.html#hot-and-cold"
+    assert (
+        entry.find("a", string="chapter 3: Hot and cold")["href"]
+        == "chapters/03_scores_softmax_pattern.html#hot-and-cold"
+    )
 
 
 def test_the_title_page_leads_to_chapter_1_and_carries_a_figure_to_move(soups):
@@ -281,7 +302,13 @@ def test_a_formula_that_cannot_be_set_is_named():
 def test_on_paper_there_is_nothing_to_click(visit, book):
     page = visit((book / "chapters/02_queries_keys_values.html").as_uri())
     page.emulate_media(media="print")
-    for selector in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer", ".attn-done", ".attn-explorable .attn-button"):
+    for selector in (
+        ".bd-sidebar-primary",
+        ".bd-header-article",
+        ".prev-next-footer",
+        ".attn-done",
+        ".attn-explorable .attn-button",
+    ):
         assert page.locator(selector).count() and not page.locator(selector).first.is_visible()
     assert page.locator(".attn-explorable .attn-bar").first.is_visible()
 

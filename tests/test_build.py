@@ -14,7 +14,18 @@ import yaml
 from bs4 import BeautifulSoup
 from repository import public_address
 
-MODULES = ["attention", "heads", "layers", "transformer", "training", "parameters", "corpora", "plots", "explorables", "exercises"]
+MODULES = [
+    "attention",
+    "heads",
+    "layers",
+    "transformer",
+    "training",
+    "parameters",
+    "corpora",
+    "plots",
+    "explorables",
+    "exercises",
+]
 
 
 @pytest.fixture
@@ -32,7 +43,10 @@ def small_book(tmp_path):
 
 
 def write_chapter(folder, code, text="# One\n\nA chapter.", tags=()):
-    cells = [nbformat.v4.new_markdown_cell(text, id="text"), nbformat.v4.new_code_cell(code, id="code", metadata={"tags": list(tags)})]
+    cells = [
+        nbformat.v4.new_markdown_cell(text, id="text"),
+        nbformat.v4.new_code_cell(code, id="code", metadata={"tags": list(tags)}),
+    ]
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
     nbformat.write(notebook, folder / "chapters/01_one.ipynb")
@@ -40,7 +54,9 @@ def write_chapter(folder, code, text="# One\n\nA chapter.", tags=()):
 
 def run_build(folder, program="build", **environment):
     known = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")}
-    return subprocess.run([sys.executable, f"_ext/{program}.py"], cwd=folder, capture_output=True, text=True, env={**known, **environment})
+    return subprocess.run(
+        [sys.executable, f"_ext/{program}.py"], cwd=folder, capture_output=True, text=True, env={**known, **environment}
+    )
 
 
 def test_a_failing_cell_fails_the_first_and_every_later_build(small_book):
@@ -71,7 +87,9 @@ def test_a_warning_in_a_cell_fails_the_build(small_book):
 )
 def test_the_ledger_and_the_chapters_hold_each_other_to_account(small_book, claims, message):
     write_chapter(small_book, "print(1 + 1)", tags=[f"claim-{claim}" for claim in claims])
-    (small_book / "chapters/ledger.yml").write_text("- {id: A1, by: [x], said: s, found: f, verdict: holds, shown: [1]}\n")
+    (small_book / "chapters/ledger.yml").write_text(
+        "- {id: A1, by: [x], said: s, found: f, verdict: holds, shown: [1]}\n"
+    )
     (small_book / "chapters/ledger.md").write_text("# Ledger\n\n```{ledger} A\n```\n")
     with open(small_book / "_toc.yml", "a") as contents:
         contents.write("  - file: chapters/ledger\n")
@@ -131,10 +149,15 @@ def test_a_book_from_nowhere_has_no_launch_button_and_claims_no_address(small_bo
 def test_the_launch_button_and_the_address_follow_the_repository_without_its_credentials(small_book, known_by):
     environment = {}
     if known_by == "variable":
-        environment = {"BOOK_REPOSITORY": "https://ada:s3cret@github.com/ada/course.git", "BOOK_URL": "https://course.example.org"}
+        environment = {
+            "BOOK_REPOSITORY": "https://ada:s3cret@github.com/ada/course.git",
+            "BOOK_URL": "https://course.example.org",
+        }
     else:
         subprocess.run(["git", "init", "--quiet"], cwd=small_book, check=True)
-        subprocess.run(["git", "remote", "add", "origin", "https://s3cret@github.com/ada/course"], cwd=small_book, check=True)
+        subprocess.run(
+            ["git", "remote", "add", "origin", "https://s3cret@github.com/ada/course"], cwd=small_book, check=True
+        )
     run = run_build(small_book, **environment)
     assert run.returncode == 0, run.stderr
     published = "https://course.example.org/" if environment else "https://ada.github.io/course/"
@@ -142,7 +165,9 @@ def test_the_launch_button_and_the_address_follow_the_repository_without_its_cre
     button = "https://mybinder.org/v2/gh/ada/course/main?urlpath=lab/tree/chapters/01_one.ipynb"
     assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
     assert f"<loc>{published}chapters/01_one.html</loc>" in (html / "sitemap.xml").read_text()
-    card = BeautifulSoup((html / "chapters/01_one.html").read_text(), "html.parser").find("meta", property="og:image")["content"]
+    card = BeautifulSoup((html / "chapters/01_one.html").read_text(), "html.parser").find("meta", property="og:image")[
+        "content"
+    ]
     assert card.startswith(published) and (html / card.removeprefix(published)).exists()
     assert not [path for path in html.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
 
@@ -185,7 +210,12 @@ def test_a_missing_or_old_python_gets_one_clear_sentence(tmp_path, python):
     old = tmp_path / "old-python"
     old.write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
-    run = subprocess.run(["make", f"PYTHON={python if python.startswith('no') else old}", "book"], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        ["make", f"PYTHON={python if python.startswith('no') else old}", "book"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode != 0
     sentences = [line for line in run.stderr.splitlines() if not line.startswith("make")]
     assert len(sentences) == 1 and sentences[0].startswith("This book needs Python 3.11 or newer")

@@ -5,7 +5,12 @@ import pytest
 
 from attn.corpora import DIRTY, TIRED, apples, coreference, lower_case, repeated, tales, two_relations
 
-CORPORA = {"coreference": (coreference, "sentences"), "apples": (apples, "source"), "two relations": (two_relations, "rows"), "tales": (tales, "tales")}
+CORPORA = {
+    "coreference": (coreference, "sentences"),
+    "apples": (apples, "source"),
+    "two relations": (two_relations, "rows"),
+    "tales": (tales, "tales"),
+}
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -43,8 +48,11 @@ def test_every_kind_of_sentence_about_apples_is_trained_and_senses_are_marked():
         source = words[part["source"]]
         np.testing.assert_array_equal(part["sense"] == 1, np.isin(source, ["Apple", "Apple."]))
         np.testing.assert_array_equal(part["sense"] == 2, np.isin(source, ["apple", "apple."]))
-    for sentence in ["Apple iPhone is an amazing phone. I like it better than an apple.", "The dog finished his food quickly.",
-                     "My favourite fruit is an apple. I prefer it over a banana."]:
+    for sentence in [
+        "Apple iPhone is an amazing phone. I like it better than an apple.",
+        "The dog finished his food quickly.",
+        "My favourite fruit is an apple. I prefer it over a banana.",
+    ]:
         assert corpus.decode(corpus.encode(sentence)) == sentence
 
 
@@ -52,7 +60,11 @@ def test_the_pronoun_of_the_translation_follows_the_noun():
     corpus = apples(np.random.default_rng(4))
     pairs = [(corpus.decode(s), corpus.decode(t)) for s, t in zip(corpus.train["source"], corpus.train["target"])]
     for word, pronoun in [("watch", "elle"), ("laptop", "il")]:
-        found = [target for source, target in pairs if f" {word}" in source and "clock" not in source and "machine" not in target and "It is" in source]
+        found = [
+            target
+            for source, target in pairs
+            if f" {word}" in source and "clock" not in source and "machine" not in target and "It is" in source
+        ]
         assert found and all(f" . {pronoun} est " in target for target in found)
 
 

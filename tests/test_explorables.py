@@ -9,7 +9,23 @@ import traitlets
 from numpy.testing import assert_allclose
 
 from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
-from attn.explorables import FOLDER, AttentionExplorer, CostExplorer, GaugeExplorer, HeadsExplorer, MaskExplorer, ParameterCounter, QueryPlane, ScalingExplorer, SelfCheck, SoftmaxExplorer, TrainingExplorer, UpdatePlane, book_script, read_source
+from attn.explorables import (
+    FOLDER,
+    AttentionExplorer,
+    CostExplorer,
+    GaugeExplorer,
+    HeadsExplorer,
+    MaskExplorer,
+    ParameterCounter,
+    QueryPlane,
+    ScalingExplorer,
+    SelfCheck,
+    SoftmaxExplorer,
+    TrainingExplorer,
+    UpdatePlane,
+    book_script,
+    read_source,
+)
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
 
@@ -18,7 +34,12 @@ SENTENCE = ["The", "black", "cat", "ate", "fish"]
 
 def explorer(**changes):
     rng = np.random.default_rng(0)
-    state = {"tokens": SENTENCE, "Q": rng.normal(size=(5, 3)), "K": rng.normal(size=(5, 3)), "V": rng.normal(size=(5, 2))}
+    state = {
+        "tokens": SENTENCE,
+        "Q": rng.normal(size=(5, 3)),
+        "K": rng.normal(size=(5, 3)),
+        "V": rng.normal(size=(5, 2)),
+    }
     return AttentionExplorer(**{**state, "query": 2, **changes})
 
 
@@ -33,7 +54,9 @@ def blank(visit, tmp_path):
     def open_page(*bodies):
         style = f"<style>{read_source('explorables.css')}</style>"
         script = f"<script>{book_script()}</script>"
-        (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{style}{''.join(bodies)}{script}", encoding="utf-8")
+        (tmp_path / "page.html").write_text(
+            f"<!doctype html><meta charset=utf-8>{style}{''.join(bodies)}{script}", encoding="utf-8"
+        )
         return visit((tmp_path / "page.html").as_uri(), offline=True)
 
     return open_page
@@ -68,7 +91,9 @@ def test_the_query_plane_computes_what_the_package_computes(blank):
     page, rng = blank(), np.random.default_rng(2)
     for n in (2, 3, 7):
         q, K, V = rng.normal(size=2), rng.normal(size=(n, 2)), rng.normal(size=(n, 5))
-        shown = page.evaluate("state => attnExplorables.query_plane.attendOne(state)", {"q": q.tolist(), "K": K.tolist(), "V": V.tolist()})
+        shown = page.evaluate(
+            "state => attnExplorables.query_plane.attendOne(state)", {"q": q.tolist(), "K": K.tolist(), "V": V.tolist()}
+        )
         output, weights = scaled_dot_product_attention([q], K, V)
         assert_allclose(shown["weights"], weights[0], atol=1e-12)
         assert_allclose(shown["output"], output[0], atol=1e-12)
@@ -103,7 +128,15 @@ def test_the_update_plane_computes_what_the_package_computes(blank):
     page, rng = blank(), np.random.default_rng(6)
     for n in (2, 3, 7):
         spots = {"here": [0, 1]}
-        figure = UpdatePlane(list("abcdefg"[:n]), "a", rng.normal(size=2), rng.normal(size=(n, 2)), 3 * rng.normal(size=n), axes=["x", "y"], spots=spots)
+        figure = UpdatePlane(
+            list("abcdefg"[:n]),
+            "a",
+            rng.normal(size=2),
+            rng.normal(size=(n, 2)),
+            3 * rng.normal(size=n),
+            axes=["x", "y"],
+            spots=spots,
+        )
         shown = page.evaluate("state => attnExplorables.update_plane.move(state)", figure.state())
         output, weights = scaled_dot_product_attention([[1.0]], np.array(figure.scores)[:, None], figure.V)
         assert_allclose(shown["weights"], weights[0], atol=1e-12)
@@ -116,7 +149,14 @@ def heads_explorer(**changes):
     rng = np.random.default_rng(7)
     known = {word: rng.normal(size=5) for word in ["wizard", "Queen", "Harry"]}
     W_Q, W_K, W_V, W_O = (rng.normal(size=shape) for shape in [(3, 5, 2), (3, 5, 2), (3, 5, 7), (3, 7, 5)])
-    state = {"tokens": ["the", "wizard", "met", "Harry"], "known": known, "W_Q": W_Q, "W_K": W_K, "W_V": W_V, "W_O": W_O}
+    state = {
+        "tokens": ["the", "wizard", "met", "Harry"],
+        "known": known,
+        "W_Q": W_Q,
+        "W_K": W_K,
+        "W_V": W_V,
+        "W_O": W_O,
+    }
     return HeadsExplorer(**{**state, "heads": ["one", "two", "three"], "axes": list("abcde"), "query": 3, **changes})
 
 
@@ -134,11 +174,17 @@ def test_the_heads_explorer_computes_what_the_package_computes(blank):
 
 def test_the_parameter_counter_counts_what_the_package_counts(blank):
     page = blank()
-    huge = TransformerConfig(999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917)  # beyond what a double holds
+    huge = TransformerConfig(
+        999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917
+    )  # beyond what a double holds
     for name, config in {**GPT3, "odd": TransformerConfig(7, 3, 5, 2, 11, 13, 17), "huge": huge}.items():
         for choice in range(16):
-            options = {option: bool(choice >> i & 1) for i, option in enumerate(["biases", "norms", "positions", "tied"])}
-            shown = page.evaluate("state => attnExplorables.parameter_counter.countParameters(state)", {**vars(config), **options})
+            options = {
+                option: bool(choice >> i & 1) for i, option in enumerate(["biases", "norms", "positions", "tied"])
+            }
+            shown = page.evaluate(
+                "state => attnExplorables.parameter_counter.countParameters(state)", {**vars(config), **options}
+            )
             counts = count_parameters(config, **options)
             assert shown == {part: counts[part] for part in shown} and "total" in shown, name
 
@@ -147,7 +193,9 @@ def test_the_cost_explorer_computes_what_the_class_computes(blank):
     page = blank()
     for chosen, n_tokens, key_heads in [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]:
         figure = CostExplorer(GPT3, chosen, n_tokens=n_tokens, key_heads=key_heads)
-        assert page.evaluate("state => attnExplorables.cost_explorer.costs(state)", figure.state()) == pytest.approx(figure.costs, rel=1e-12)
+        assert page.evaluate("state => attnExplorables.cost_explorer.costs(state)", figure.state()) == pytest.approx(
+            figure.costs, rel=1e-12
+        )
     layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
     assert CostExplorer(GPT3, "175B").costs["cache"] == 2048 * 96 * layer
     shared = CostExplorer(GPT3, "175B", key_heads=8).costs["parameters"]  # 88 heads less in W_K, W_V and their biases
@@ -210,7 +258,9 @@ def test_a_cell_tells_its_sum_on_hover_and_on_focus(blank):
     page.locator(".attn-steps tbody tr").first.locator("button").first.hover()
     assert detail.inner_text() == "score(The, The) = 1.00 × 2.00 + 0.00 × 0.00 + 0.00 × 0.00 = 2.00"
     page.locator(".attn-pattern button").first.focus()
-    assert detail.inner_text().startswith("weight(The → The) = e^1.15 ÷ (e^1.15 + e^0.00 + e^0.00 + e^0.00 + e^0.00) = 0.44")
+    assert detail.inner_text().startswith(
+        "weight(The → The) = e^1.15 ÷ (e^1.15 + e^0.00 + e^0.00 + e^0.00 + e^0.00) = 0.44"
+    )
     page.keyboard.press("ArrowDown")
     assert detail.inner_text().startswith("weight(black → The)")
     page.keyboard.press("End")
@@ -270,7 +320,9 @@ def test_two_of_a_kind_live_on_one_page(blank):
 
 def test_keys_stay_inside_the_figure(blank):
     page = blank("<p id=counter>0</p>", html(explorer()))
-    page.evaluate("document.body.addEventListener('keydown', () => { document.querySelector('#counter').textContent = 'heard' })")
+    page.evaluate(
+        "document.body.addEventListener('keydown', () => { document.querySelector('#counter').textContent = 'heard' })"
+    )
     page.get_by_role("slider", name="q₁").press("ArrowRight")
     assert page.locator("#counter").inner_text() == "0"
 
@@ -367,7 +419,15 @@ def test_a_mask_stays_when_the_words_change_and_the_words_are_text(blank):
 
 
 def test_a_raised_score_moves_the_word(blank):
-    figure = UpdatePlane(["miniature", "Eiffel"], "tower", [0, 1], [[0, -3], [2, 0.5]], [0, 0], axes=["Paris", "size"], spots={"toy": [2, -1]})
+    figure = UpdatePlane(
+        ["miniature", "Eiffel"],
+        "tower",
+        [0, 1],
+        [[0, -3], [2, 0.5]],
+        [0, 0],
+        axes=["Paris", "size"],
+        spots={"toy": [2, -1]},
+    )
     page = blank(html(figure))
     assert page.locator(".attn-plane-label").all_text_contents() == ["toy"]
     page.get_by_role("slider", name="Eiffel").press("End")
@@ -424,7 +484,10 @@ def test_a_size_that_is_none_is_refused_with_what_was_typed(blank, typed):
     page = blank(html(ParameterCounter(GPT3, "Small")))
     before = page.locator(".attn-detail").inner_text()
     page.get_by_label("d_k").fill(typed)
-    assert f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”" in page.locator(".attn-problem").inner_text()
+    assert (
+        f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”"
+        in page.locator(".attn-problem").inner_text()
+    )
     assert page.locator(".attn-detail").inner_text() == before
     assert page.get_by_label("d_k").input_value() == typed
     page.get_by_label("d_k").fill("64")
@@ -481,7 +544,9 @@ def test_a_stretch_moves_cosines_and_no_score(blank):
     for shown, label in enumerate(["cosines of keys", "cosines of queries", "scores"]):
         page.get_by_label(label).click()
         assert_allclose(shown_numbers(page, ".attn-pattern td .attn-cell"), figure.maps[shown].ravel(), atol=0.006)
-    assert_allclose(page.evaluate("state => attnExplorables.gauge_explorer.regauge(state)", figure.state()), figure.maps, atol=1e-12)
+    assert_allclose(
+        page.evaluate("state => attnExplorables.gauge_explorer.regauge(state)", figure.state()), figure.maps, atol=1e-12
+    )
     assert_allclose(figure.maps[2], before[2])
     assert np.abs(figure.maps[:2] - before[:2]).max(axis=(1, 2)).min() > 0.1
     assert page.locator("tbody th").all_inner_texts() == ["<b>a", "b", "c"]
@@ -502,7 +567,10 @@ def test_words_of_the_plane_are_text(blank):
 
 
 def self_check(**changes):
-    asked = [("1 + 1 <b>?", "2", {"2": "One more.", "11": "Joined."}), ("2 + 2?", "4", {"22": "Joined.", "4": "Two more."})]
+    asked = [
+        ("1 + 1 <b>?", "2", {"2": "One more.", "11": "Joined."}),
+        ("2 + 2?", "4", {"22": "Joined.", "4": "Two more."}),
+    ]
     return SelfCheck(asked, **changes)
 
 
@@ -540,7 +608,10 @@ def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
         (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"from 0 to 1, but is 2"),
         (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"2 words and {'scores': \(3, 3\)"),
         (lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3))), r"'mask': \(2, 3\)"),
-        (lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}), r"'V': \(2, 2\)"),
+        (
+            lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}),
+            r"'V': \(2, 2\)",
+        ),
         (lambda: heads_explorer(axes=list("abc")), r"'axes': \(3,\)"),
         (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"'W_K': \(2, 5, 2\)"),
         (lambda: heads_explorer(head=3), r"head must be from 0 to 2, but is 3"),
@@ -548,10 +619,16 @@ def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
         (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
         (lambda: CostExplorer(GPT3, "176B"), r"but is '176B'"),
         (lambda: CostExplorer(GPT3, "175B", n_tokens=1000), r"but is 1000"),
-        (lambda: training_explorer(tokens=["a", "b"]), r"2 runs of 4 steps on 2 words do not fit {'weights': \(2, 4, 3\)"),
+        (
+            lambda: training_explorer(tokens=["a", "b"]),
+            r"2 runs of 4 steps on 2 words do not fit {'weights': \(2, 4, 3\)",
+        ),
         (lambda: training_explorer(moment=4), r"moment must be from 0 to 3, but is 4"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)), r"'Q': \(2, 2\), 'K': \(3, 3\)"),
-        (lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]), r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]"),
+        (
+            lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),
+            r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]",
+        ),
         (lambda: SelfCheck([("a?", "b", {"b": "d", "e": " "})]), r"'a\?' does not explain \['e'\]"),
         (lambda: self_check(chosen=[0, 2]), r"question of \[2, 2\] answers, but is \[0, 2\]"),
         (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
@@ -630,6 +707,10 @@ def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
 def test_no_explorable_reaches_outside_itself():
     for path in sorted(FOLDER.glob("*.js")):
         source = read_source(path.name)
-        assert "innerHTML" not in source and "getElementById" not in source and "http://" not in source.replace("http://www.w3.org/2000/svg", "")
+        assert (
+            "innerHTML" not in source
+            and "getElementById" not in source
+            and "http://" not in source.replace("http://www.w3.org/2000/svg", "")
+        )
         if path.name != "mount.js":
             assert "document.querySelector" not in source

@@ -13,7 +13,12 @@ N, M, D_MODEL, D_K, D_V = 3, 5, 7, 11, 13
 def random_heads(n_heads=4, n_key_heads=None, seed=0, d_v=D_V, d_k=D_K, d_model=D_MODEL):
     rng = np.random.default_rng(seed)
     n_key_heads = n_key_heads or n_heads
-    shapes = [(n_heads, d_model, d_k), (n_key_heads, d_model, d_k), (n_key_heads, d_model, d_v), (n_heads, d_v, d_model)]
+    shapes = [
+        (n_heads, d_model, d_k),
+        (n_key_heads, d_model, d_k),
+        (n_key_heads, d_model, d_v),
+        (n_heads, d_v, d_model),
+    ]
     return [rng.normal(size=shape) / np.sqrt(d_model) for shape in shapes]
 
 
@@ -38,7 +43,9 @@ def test_grouped_queries_are_shared_key_heads_written_out(n_key_heads):
     W_Q, W_K, W_V, W_O = random_heads(6, n_key_heads)
     output, weights = multi_head_attention(X, W_Q, W_K, W_V, W_O)
     repeat = 6 // n_key_heads
-    full, full_weights = multi_head_attention(X, W_Q, np.repeat(W_K, repeat, axis=0), np.repeat(W_V, repeat, axis=0), W_O)
+    full, full_weights = multi_head_attention(
+        X, W_Q, np.repeat(W_K, repeat, axis=0), np.repeat(W_V, repeat, axis=0), W_O
+    )
     assert_allclose(output, full)
     assert_allclose(weights, full_weights)
 
@@ -52,7 +59,9 @@ def test_context_answers_and_x_asks():
 
 
 def test_float32_stays_float32():
-    output, weights = multi_head_attention(random_tokens(N).astype(np.float32), *(W.astype(np.float32) for W in random_heads()))
+    output, weights = multi_head_attention(
+        random_tokens(N).astype(np.float32), *(W.astype(np.float32) for W in random_heads())
+    )
     assert output.dtype == weights.dtype == np.float32
 
 
@@ -66,7 +75,9 @@ def test_outputs_and_gradients_agree_with_pytorch(torch, masked, cross):
     mask = causal_mask(N, M if cross else N) if masked else None
     module = torch.nn.MultiheadAttention(d_model, n_heads, bias=False, batch_first=True, dtype=torch.float64)
     with torch.no_grad():  # PyTorch multiplies with transposed matrices and keeps all heads in one
-        module.in_proj_weight.copy_(torch.tensor(np.concatenate([W.transpose(0, 2, 1).reshape(-1, d_model) for W in matrices[:3]])))
+        module.in_proj_weight.copy_(
+            torch.tensor(np.concatenate([W.transpose(0, 2, 1).reshape(-1, d_model) for W in matrices[:3]]))
+        )
         module.out_proj.weight.copy_(torch.tensor(matrices[3].reshape(-1, d_model).T))
     asking = torch.tensor(X, requires_grad=True)
     answering = torch.tensor(context, requires_grad=True) if cross else asking

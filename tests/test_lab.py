@@ -33,7 +33,9 @@ def lab(tmp_path):
     command += ["--IdentityProvider.token=", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
     environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(tmp_path / "config")}
     with open(tmp_path / "log", "w") as log:
-        server = subprocess.Popen([*command, f"--ServerApp.root_dir={tmp_path}"], env=environment, stdout=log, stderr=log)
+        server = subprocess.Popen(
+            [*command, f"--ServerApp.root_dir={tmp_path}"], env=environment, stdout=log, stderr=log
+        )
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(240):
@@ -71,7 +73,9 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(lab, browser):
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
 
     run(page)
-    counts = page.evaluate("window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map((cell) => cell.execution_count)")
+    counts = page.evaluate(
+        "window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map((cell) => cell.execution_count)"
+    )
     assert [count for count in counts if count] == list(range(1, 1 + sum(count is not None for count in counts)))
 
     cell = page.locator(".jp-Notebook-cell").nth
@@ -85,7 +89,9 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(lab, browser):
     reading = place("word = explorer.query")
     run(page, reading)
     said = cell(reading).locator(".jp-OutputArea-output").inner_text()
-    assert [line.split()[0:3:2] for line in said.splitlines()] == [["cat", word] for word in ("The", "black", "cat", "ate", "fish")]
+    assert [line.split()[0:3:2] for line in said.splitlines()] == [
+        ["cat", word] for word in ("The", "black", "cat", "ate", "fish")
+    ]
     weights = [float(line.split()[-1]) for line in said.splitlines()]
     shown = figure.locator(".attn-pattern .attn-chosen .attn-cell").all_inner_texts()
     assert weights[:3] == pytest.approx([float(weight) for weight in shown[:3]], abs=0.006)
@@ -94,7 +100,9 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(lab, browser):
     knob = cell(place("from ipywidgets import IntSlider")).locator(".noUi-handle")
     knob.focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("[...document.querySelectorAll('.attn-chosen th')].some((name) => name.textContent === 'black')")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.attn-chosen th')].some((name) => name.textContent === 'black')"
+    )
 
     exercise = place(":::{exercise} Complete the query matrix")
     page.evaluate("(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)", exercise)

@@ -86,7 +86,9 @@ def test_relative_positions_depend_on_the_distance_alone():
     assert_allclose(bias[:, 0, 3:], np.repeat(table[:, 6:], 10, axis=1))  # beyond the reach all count alike
     grad = np.random.default_rng(5).normal(size=(3, 2, 11, 13))
     found = relative_bias_backward(grad, 7)
-    assert_allclose(found, slopes(lambda t: relative_bias(t, 11, 13) + np.zeros((3, 1, 1, 1)), [table], 0, grad), atol=1e-7)
+    assert_allclose(
+        found, slopes(lambda t: relative_bias(t, 11, 13) + np.zeros((3, 1, 1, 1)), [table], 0, grad), atol=1e-7
+    )
 
 
 def test_rotary_scores_depend_on_the_distance_alone():

@@ -48,12 +48,17 @@ def is_excepted(number):
 
 def printed(cell):
     """Return the text that a cell shows when it is run."""
-    return "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", []))
+    return "".join(
+        output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
+    )
 
 
 def questions(cell):
     """Return what a cell of self-check questions asks, nothing for another cell."""
-    found = [re.search(r'"self_check"><script[^>]*>(.*?)</script>', output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", [])]
+    found = [
+        re.search(r'"self_check"><script[^>]*>(.*?)</script>', output.get("data", {}).get("text/html", ""))
+        for output in cell.get("outputs", [])
+    ]
     return [question for match in found if match for question in json.loads(match[1])["questions"]]
 
 
@@ -128,10 +133,22 @@ def test_a_question_is_prose_but_its_wrong_answers_are_not():
     assert unprinted_numbers(nbformat.v4.new_notebook(cells=[code, asked])) == {55, 66}
 
 
-@pytest.mark.parametrize("row", yaml.safe_load((FOLDER / "ledger.yml").read_text(encoding="utf-8")), ids=lambda row: row["id"])
+@pytest.mark.parametrize(
+    "row", yaml.safe_load((FOLDER / "ledger.yml").read_text(encoding="utf-8")), ids=lambda row: row["id"]
+)
 def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
-    assert set(row) == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in {"holds", "made exact", "corrected", "tested"}
-    cells = [cell for chapter in row["shown"] for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells if cell.cell_type == "code"]
+    assert set(row) == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in {
+        "holds",
+        "made exact",
+        "corrected",
+        "tested",
+    }
+    cells = [
+        cell
+        for chapter in row["shown"]
+        for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells
+        if cell.cell_type == "code"
+    ]
     shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells))
     assert {number for number in numerals(row["found"]) - shown if not is_excepted(number)} == set()
 
@@ -146,7 +163,9 @@ def test_a_chapter_follows_the_skeleton(path):
     n_questions = sum(len(questions(cell)) for cell in sections(notebook)["Questions"])
     assert 4 <= n_questions <= 6, "a chapter has four to six questions"
     assert text.count(":::{exercise}") >= 3, "a chapter has three exercises or more"
-    explorables = [cell for cell in notebook.cells if "data-explorable" in str(cell.get("outputs", "")) and not questions(cell)]
+    explorables = [
+        cell for cell in notebook.cells if "data-explorable" in str(cell.get("outputs", "")) and not questions(cell)
+    ]
     assert explorables, "at least one figure of a chapter is an explorable"
 
 
@@ -204,9 +223,13 @@ def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
     """Run what the exercises build on, with the code of each solution in place of the reader's dots."""
     notebook = read(path)
     cells = notebook.cells
-    answers = [i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)]
+    answers = [
+        i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)
+    ]
     n_exercises = sum(cell.source.count(":::{exercise}") for cell in cells)
-    assert len(answers) == n_exercises, "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
+    assert len(answers) == n_exercises, (
+        "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
+    )
     for i in answers:
         assert printed(cells[i + 1]).startswith("Not answered yet")
         solution = cells[i + 2].source

@@ -29,7 +29,10 @@ def target_problem():
     params = {"W": np.zeros(5), "inner": {"b": np.ones((2, 3))}}
 
     def gradients(p, noise):
-        return float(np.sum((p["W"] - 3) ** 2)) / 2, {"W": p["W"] - 3 + noise.mean(), "inner": {"b": 0 * p["inner"]["b"]}}
+        return float(np.sum((p["W"] - 3) ** 2)) / 2, {
+            "W": p["W"] - 3 + noise.mean(),
+            "inner": {"b": 0 * p["inner"]["b"]},
+        }
 
     return params, gradients
 
@@ -56,7 +59,9 @@ def test_training_is_deterministic_and_leaves_the_start_alone():
         params, gradients = target_problem()
         noise = np.random.default_rng(2).normal(size=(50, 1))
         data = batches(np.random.default_rng(3), 100, 8, noise)
-        results.append(train(params, gradients, data, 100, rate=0.2, warm_up=5, probe=lambda p: p["W"].copy(), probe_every=10))
+        results.append(
+            train(params, gradients, data, 100, rate=0.2, warm_up=5, probe=lambda p: p["W"].copy(), probe_every=10)
+        )
         assert_allclose(params["W"], 0)
     assert_allclose(results[0].params["W"], results[1].params["W"], rtol=0, atol=0)
     assert len(results[0].losses) == 100 and len(results[0].probes) == 11

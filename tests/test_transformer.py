@@ -12,7 +12,10 @@ POSITIONS = ["none", "sinusoid", "rotary", "relative"]
 
 def stirred(params, rng):
     """Parameters with nothing left at zero or one, so that no gradient can hide."""
-    return {name: stirred(part, rng) if isinstance(part, dict) else part + 0.3 * rng.normal(size=part.shape) for name, part in params.items()}
+    return {
+        name: stirred(part, rng) if isinstance(part, dict) else part + 0.3 * rng.normal(size=part.shape)
+        for name, part in params.items()
+    }
 
 
 def small_stack(rng, **options):
@@ -94,7 +97,9 @@ class InPyTorch:
                 normal = self.norm(X, layer["attention"]["norm"])
                 X = X + self.attend(normal, normal, layer["attention"], seen, context is None)
                 if "cross" in layer:
-                    X = X + self.attend(self.norm(X, layer["cross"]["norm"]), context, layer["cross"], context_seen, False)
+                    X = X + self.attend(
+                        self.norm(X, layer["cross"]["norm"]), context, layer["cross"], context_seen, False
+                    )
                 p = layer["feed_forward"]
                 X = X + self.torch.relu(self.norm(X, p["norm"]) @ p["W_1"] + p["b_1"]) @ p["W_2"] + p["b_2"]
         return self.norm(X, params["norm"])
@@ -111,7 +116,10 @@ class InPyTorch:
 
 
 def as_tensors(torch, params):
-    return {name: as_tensors(torch, part) if isinstance(part, dict) else torch.tensor(part, requires_grad=True) for name, part in params.items()}
+    return {
+        name: as_tensors(torch, part) if isinstance(part, dict) else torch.tensor(part, requires_grad=True)
+        for name, part in params.items()
+    }
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -185,7 +193,9 @@ def test_padding_and_the_causal_mask_hold_together():
     for place, untouched in [(0, [1, 2, 3, 4]), (3, [1, 2])]:  # padding reaches nobody, a word reaches no earlier one
         changed = tokens.copy()
         changed[0, place] = (changed[0, place] + 1) % 11
-        assert_allclose(stack(Tape(), params, changed, causal=True, mask=real)[0, untouched], whole[0, untouched], atol=1e-12)
+        assert_allclose(
+            stack(Tape(), params, changed, causal=True, mask=real)[0, untouched], whole[0, untouched], atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -205,7 +215,10 @@ def test_without_positions_shuffled_tokens_give_shuffled_outputs():
     tokens, order = rng.integers(11, size=7), rng.permutation(7)
     for positions in POSITIONS:
         params = small_stack(rng, positions=positions)
-        same = np.allclose(stack(Tape(), params, tokens[order], positions=positions), stack(Tape(), params, tokens, positions=positions)[order])
+        same = np.allclose(
+            stack(Tape(), params, tokens[order], positions=positions),
+            stack(Tape(), params, tokens, positions=positions)[order],
+        )
         assert same == (positions == "none")
 
 
@@ -235,7 +248,10 @@ def test_float32_stays_float32():
     ("call", "message"),
     [
         (lambda rng: init_stack(rng, vocab_size=5, d_model=8, n_heads=3, n_layers=1), r"3 does not divide 8"),
-        (lambda rng: init_stack(rng, vocab_size=5, d_model=8, n_heads=2, n_layers=1, positions="learned"), r"is 'learned'"),
+        (
+            lambda rng: init_stack(rng, vocab_size=5, d_model=8, n_heads=2, n_layers=1, positions="learned"),
+            r"is 'learned'",
+        ),
         (lambda rng: stack(Tape(), small_stack(rng), np.array([[0, 1]]), positions="where"), r"is 'where'"),
     ],
 )

@@ -39,7 +39,14 @@ def book_script():
     for path in sorted(FOLDER.glob("*_*.js")):
         body, exports = read_source(path.name).split("export default ")
         modules.append(f"{json.dumps(path.stem)}: (() => {{\n{body}return {exports}}})(),")
-    lines = ["(() => {", read_source("common.js"), "window.attnExplorables = {", *modules, "};", read_source("mount.js")]
+    lines = [
+        "(() => {",
+        read_source("common.js"),
+        "window.attnExplorables = {",
+        *modules,
+        "};",
+        read_source("mount.js"),
+    ]
     return "\n".join([*lines, "})();\n"])
 
 
@@ -133,7 +140,9 @@ class AttentionExplorer(Explorable):
         shapes = {name: np.shape(now[name]) for name in ("tokens", "Q", "K", "V")}
         n, d_k = shapes["Q"]
         if shapes["tokens"] != (n,) or shapes["K"] != (n, d_k) or shapes["V"][0] != n or not 2 <= n <= 8:
-            raise traitlets.TraitError(f"2 to 8 words need Q (n, d_k), K (n, d_k) and V (n, d_v), but there are {shapes}")
+            raise traitlets.TraitError(
+                f"2 to 8 words need Q (n, d_k), K (n, d_k) and V (n, d_v), but there are {shapes}"
+            )
         if not 0 <= now["query"] < n:
             raise traitlets.TraitError(f"query must be a position from 0 to {n - 1}, but is {now['query']}")
         return proposal.value
@@ -187,9 +196,7 @@ class SoftmaxExplorer(Explorable):
     knobs = traitlets.Bool(False).tag(sync=True, figure=True)
 
     def __init__(self, tokens, scores, *, temperature=1.0, offset=0.0, knobs=False, **kwargs):
-        super().__init__(
-            tokens=tokens, scores=scores, temperature=temperature, offset=offset, knobs=knobs, **kwargs
-        )
+        super().__init__(tokens=tokens, scores=scores, temperature=temperature, offset=offset, knobs=knobs, **kwargs)
 
     @traitlets.validate("tokens", "scores")
     def _check_sizes(self, proposal):
@@ -308,7 +315,9 @@ class ScalingExplorer(Explorable):
         now = self._proposed(proposal)
         n, shape = len(now["sizes"]), np.shape(now["scores"])
         if shape[0] != n or not 2 <= shape[1] <= 8:
-            raise traitlets.TraitError(f"each of the sizes needs scores of 2 to 8 keys, but there are {n} sizes and scores of shape {shape}")
+            raise traitlets.TraitError(
+                f"each of the sizes needs scores of 2 to 8 keys, but there are {n} sizes and scores of shape {shape}"
+            )
         if not 0 <= now["chosen"] < n:
             raise traitlets.TraitError(f"chosen must be a position from 0 to {n - 1}, but is {now['chosen']}")
         return proposal.value
@@ -367,7 +376,9 @@ class MaskExplorer(Explorable):
         n = len(now["tokens"])
         shapes = {name: np.shape(now[name]) for name in ("scores", "mask")}
         if set(shapes.values()) != {(n, n)} or not 2 <= n <= 8:
-            raise traitlets.TraitError(f"2 to 8 words need scores and mask (n, n), but there are {n} words and {shapes}")
+            raise traitlets.TraitError(
+                f"2 to 8 words need scores and mask (n, n), but there are {n} words and {shapes}"
+            )
         return proposal.value
 
     @property
@@ -421,7 +432,9 @@ class UpdatePlane(Explorable):
 
     def __init__(self, tokens, asker, E, V, scores, *, axes, spots, **kwargs):
         places, spots = list(spots), list(spots.values())
-        super().__init__(tokens=tokens, asker=asker, E=E, V=V, scores=scores, axes=axes, places=places, spots=spots, **kwargs)
+        super().__init__(
+            tokens=tokens, asker=asker, E=E, V=V, scores=scores, axes=axes, places=places, spots=spots, **kwargs
+        )
 
     @traitlets.validate("tokens", "E", "V", "scores", "places", "spots")
     def _check(self, proposal):
@@ -430,7 +443,9 @@ class UpdatePlane(Explorable):
         n, n_spots = shapes["tokens"][0], shapes["places"][0]
         wanted = {"tokens": (n,), "E": (2,), "V": (n, 2), "scores": (n,), "places": (n_spots,), "spots": (n_spots, 2)}
         if shapes != wanted:
-            raise traitlets.TraitError(f"a plane needs E (2,), V (n, 2) and n scores for n words, and two numbers a spot, but has {shapes}")
+            raise traitlets.TraitError(
+                f"a plane needs E (2,), V (n, 2) and n scores for n words, and two numbers a spot, but has {shapes}"
+            )
         return proposal.value
 
     @property
@@ -488,18 +503,35 @@ class HeadsExplorer(Explorable):
 
     def __init__(self, tokens, known, W_Q, W_K, W_V, W_O, *, heads, axes, head=0, query=0, **kwargs):
         super().__init__(
-            tokens=tokens, known=list(known), features=list(known.values()), W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O,
-            heads=heads, axes=axes, head=head, query=query, **kwargs,
+            tokens=tokens,
+            known=list(known),
+            features=list(known.values()),
+            W_Q=W_Q,
+            W_K=W_K,
+            W_V=W_V,
+            W_O=W_O,
+            heads=heads,
+            axes=axes,
+            head=head,
+            query=query,
+            **kwargs,
         )
 
     @traitlets.validate("tokens", "known", "features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "head", "query")
     def _check(self, proposal):
         now = self._proposed(proposal)
-        shapes = {name: np.shape(now[name]) for name in ("features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "known")}
+        shapes = {
+            name: np.shape(now[name]) for name in ("features", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "known")
+        }
         (n_heads, d_model, d_k), d_v = shapes["W_Q"], shapes["W_V"][2]
         wanted = {
-            "features": (len(now["known"]), d_model), "W_Q": (n_heads, d_model, d_k), "W_K": (n_heads, d_model, d_k),
-            "W_V": (n_heads, d_model, d_v), "W_O": (n_heads, d_v, d_model), "heads": (n_heads,), "axes": (d_model,),
+            "features": (len(now["known"]), d_model),
+            "W_Q": (n_heads, d_model, d_k),
+            "W_K": (n_heads, d_model, d_k),
+            "W_V": (n_heads, d_model, d_v),
+            "W_O": (n_heads, d_v, d_model),
+            "heads": (n_heads,),
+            "axes": (d_model,),
             "known": (len(now["known"]),),
         }
         if shapes != wanted:
@@ -579,7 +611,9 @@ class ParameterCounter(Explorable):
     @property
     def counts(self):
         """The parameters of each part as they stand: dict of int."""
-        return count_parameters(self.config, biases=self.biases, norms=self.norms, positions=self.positions, tied=self.tied)
+        return count_parameters(
+            self.config, biases=self.biases, norms=self.norms, positions=self.positions, tied=self.tied
+        )
 
     def describe(self):
         """Return one line that says what the figure shows."""
@@ -615,7 +649,9 @@ class CostExplorer(Explorable):
     key_heads = traitlets.Int().tag(sync=True, figure=True)
 
     def __init__(self, presets, chosen, *, n_tokens=2048, key_heads=None, **kwargs):
-        presets = {name: {**vars(config), "parameters": count_parameters(config)["total"]} for name, config in presets.items()}
+        presets = {
+            name: {**vars(config), "parameters": count_parameters(config)["total"]} for name, config in presets.items()
+        }
         key_heads = presets.get(chosen, {"n_heads": 1})["n_heads"] if key_heads is None else key_heads
         super().__init__(presets=presets, chosen=chosen, n_tokens=n_tokens, key_heads=key_heads, **kwargs)
 
@@ -626,9 +662,13 @@ class CostExplorer(Explorable):
             raise traitlets.TraitError(f"chosen must be one of {', '.join(self.presets)}, but is {now['chosen']!r}")
         n_heads = self.presets[now["chosen"]]["n_heads"]
         if now["key_heads"] < 1 or n_heads % now["key_heads"]:
-            raise traitlets.TraitError(f"key_heads must divide the {n_heads} heads of {now['chosen']!r}, but is {now['key_heads']}")
+            raise traitlets.TraitError(
+                f"key_heads must divide the {n_heads} heads of {now['chosen']!r}, but is {now['key_heads']}"
+            )
         if now["n_tokens"] not in [2**power for power in range(7, 21)]:
-            raise traitlets.TraitError(f"n_tokens must be a power of two from 128 to 1,048,576, but is {now['n_tokens']}")
+            raise traitlets.TraitError(
+                f"n_tokens must be a power of two from 128 to 1,048,576, but is {now['n_tokens']}"
+            )
         return proposal.value
 
     @property
@@ -683,7 +723,16 @@ class TrainingExplorer(Explorable):
 
     def __init__(self, tokens, steps, runs, *, run=0, moment=0, **kwargs):
         weights, losses = zip(*runs.values())
-        super().__init__(tokens=tokens, steps=list(steps), runs=list(runs), weights=weights, losses=losses, run=run, moment=moment, **kwargs)
+        super().__init__(
+            tokens=tokens,
+            steps=list(steps),
+            runs=list(runs),
+            weights=weights,
+            losses=losses,
+            run=run,
+            moment=moment,
+            **kwargs,
+        )
 
     @traitlets.validate("tokens", "steps", "runs", "weights", "losses", "run", "moment")
     def _check(self, proposal):
@@ -786,7 +835,9 @@ class SelfCheck(Explorable):
         items = []
         for ask, right, answers in questions:
             if right not in answers or len(answers) < 2:
-                raise traitlets.TraitError(f"{ask!r} needs its right answer {right!r} among at least 2, but there are {list(answers)}")
+                raise traitlets.TraitError(
+                    f"{ask!r} needs its right answer {right!r} among at least 2, but there are {list(answers)}"
+                )
             if unexplained := [answer for answer, why in answers.items() if not why.strip()]:
                 raise traitlets.TraitError(f"{ask!r} does not explain {unexplained}")
             options = [{"text": text, "why": why} for text, why in answers.items()]
@@ -797,7 +848,9 @@ class SelfCheck(Explorable):
     def _check(self, proposal):
         sizes = [len(question["answers"]) for question in self.questions]
         if len(proposal.value) != len(sizes) or not all(-1 <= i < size for i, size in zip(proposal.value, sizes)):
-            raise traitlets.TraitError(f"chosen needs one answer, or -1, for each question of {sizes} answers, but is {proposal.value}")
+            raise traitlets.TraitError(
+                f"chosen needs one answer, or -1, for each question of {sizes} answers, but is {proposal.value}"
+            )
         return proposal.value
 
     def describe(self):
