@@ -1,22 +1,28 @@
 """Attention in NumPy, small enough to read: the package behind *Attention, Worked Out*."""
 
-from attn.attention import (
-    blockwise_attention,
-    causal_mask,
-    scaled_dot_product_attention,
-    scaled_dot_product_attention_backward,
-    softmax,
-    softmax_backward,
-)
-from attn.heads import multi_head_attention, multi_head_attention_backward
+from attn.attention import blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
+from attn.generation import generate
+from attn.heads import multi_head_attention
+from attn.parameters import TransformerConfig, count_parameters
+from attn.tape import Tape
+from attn.transformer import Forbid, Replace, Trace, decoder, encoder, init_transformer, switch_off
 
 __all__ = [
+    "Forbid",
+    "Replace",
+    "Tape",
+    "Trace",
+    "TransformerConfig",
     "blockwise_attention",
     "causal_mask",
+    "count_parameters",
+    "decoder",
+    "encoder",
+    "generate",
+    "init_transformer",
     "multi_head_attention",
-    "multi_head_attention_backward",
+    "online_softmax",
     "scaled_dot_product_attention",
-    "scaled_dot_product_attention_backward",
     "softmax",
-    "softmax_backward",
+    "switch_off",
 ]

@@ -4,11 +4,19 @@ Tokens are rows everywhere: row i of `Q` is one query, row j of `K` and `V` one 
 its value, and row i of `weights` is the distribution of query i over all keys.
 """
 
+import math
 import operator
 
 import numpy as np
 
+from attn._arrays import as_floats, row_sums, sum_to, weighted_sum
+from attn.tape import differentiable
 
+BLOCK = 2**18  # scores worked on at once: few enough to stay in a core's cache from one pass to the next
+SMALL = 40  # the powers of scores up to this size, and their sums, are ordinary float32 numbers
+
+
+@differentiable
 def softmax(scores, axis=-1):
     """Turn scores into a probability distribution along one axis.
 
@@ -30,6 +38,8 @@ def softmax(scores, axis=-1):
     ------
     TypeError
         If `scores` does not hold real numbers.
+    ValueError
+        If `scores` is a single number.
 
     Notes
     -----
@@ -43,43 +53,17 @@ def softmax(scores, axis=-1):
     >>> softmax([1000.0, 1000.0, -np.inf])
     array([0.5, 0.5, 0. ])
     """
-    (scores,) = _as_floats(scores=scores)
-    top = np.max(scores, axis=axis, keepdims=True, initial=-np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
-        weights = scores - np.where(np.isneginf(top), 0, top)
-        np.exp(weights, out=weights)
-    total = np.sum(weights, axis=axis, keepdims=True)
-    return np.divide(weights, np.where(total == 0, 1, total), out=weights)
+    (scores,) = as_floats(scores=scores)
+    if scores.ndim == 0:
+        raise ValueError("softmax compares scores along an axis, but got a single number")
+    rows = np.array(np.swapaxes(scores, axis, -1), dtype=_wide(scores), order="C")
+    _weigh(rows)
+    weights = np.swapaxes(rows, axis, -1).astype(scores.dtype, copy=False)
 
+    def backward(grad):
+        return (weights * (grad - np.sum(weights * grad, axis=axis, keepdims=True)),)
 
-def softmax_backward(grad_weights, weights):
-    """Carry a gradient from the weights of softmax back to the scores.
-
-    Parameters
-    ----------
-    grad_weights, weights : array_like, shape (..., n)
-        The gradient of a loss with respect to the weights, and the weights themselves; softmax
-        ran over the last axis.
-
-    Returns
-    -------
-    array, shape (..., n)
-        Each row sums to zero: adding the same to all scores changes nothing.
-
-    Notes
-    -----
-    weights * (grad_weights - sum(weights * grad_weights)), which is the Jacobian
-    diag(p) - p p^T times the gradient without ever building it.
-
-    Examples
-    --------
-    >>> softmax_backward([1.0, 0.0], [0.5, 0.5])
-    array([ 0.25, -0.25])
-    """
-    grad_weights, weights = _as_floats(grad_weights=grad_weights, weights=weights)
-    grad_scores = grad_weights - np.sum(weights * grad_weights, axis=-1, keepdims=True)
-    grad_scores *= weights
-    return grad_scores
+    return weights, backward
 
 
 def causal_mask(n_queries, n_keys=None):
@@ -116,6 +100,7 @@ def causal_mask(n_queries, n_keys=None):
     return np.tri(n_queries, n_keys, k=n_keys - n_queries, dtype=bool)
 
 
+@differentiable
 def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     """Let every query collect a mixture of the values whose keys it matches.
 
@@ -147,7 +132,11 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
 
     Notes
     -----
-    softmax(Q K^T / sqrt(d_k)) V: Vaswani et al. 2017, equation 1.
+    softmax(Q K^T / sqrt(d_k)) V: Vaswani et al. 2017, equation 1. On the way back, with
+    scores = scale Q K^T: grad_V = weights^T grad_output, grad_weights = grad_output V^T,
+    grad_scores = weights * (grad_weights - rowsum(weights * grad_weights)),
+    grad_Q = scale grad_scores K, grad_K = scale grad_scores^T Q. A float mask is learned
+    with grad_scores; a weight of zero lets no gradient through.
 
     Examples
     --------
@@ -156,61 +145,39 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     >>> weights.round(4), output.round(4)
     (array([[0.2483, 0.2483, 0.5035]]), array([[1.2483, 2.    ]]))
     """
-    Q, K, V = _as_floats(Q=Q, K=K, V=V)
-    _check_shapes(Q, K, V)
+    Q, K, V = as_floats(Q=Q, K=K, V=V)
+    leading, kind, scale = _check_shapes(Q, K, V), Q.dtype, _scale(Q, scale)
+    Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
+    shape = (*leading, Q.shape[-2], K.shape[-2])
+    added, reach = _added(mask, shape, Q.dtype)
+    weights, output = np.empty(shape, Q.dtype), np.empty((*shape[:-1], V.shape[-1]), Q.dtype)
+    scaled, K_T = Q * scale, np.swapaxes(K, -1, -2)
     # Forbidden keys may hold anything; only what passes the mask can make a NaN matter.
     with np.errstate(over="ignore", invalid="ignore"):
-        weights = softmax(_apply_mask((Q * _scale(Q, scale)) @ np.swapaxes(K, -1, -2), mask))
-    return _weighted_sum(weights, V), weights
+        for head, rows in _blocks(shape):
+            part = weights[head][..., rows, :]
+            np.matmul(_at(scaled, leading, head)[..., rows, :], _at(K_T, leading, head), out=part)
+            _weigh(part, None if added is None else np.broadcast_to(added, shape)[head][..., rows, :], reach)
+            output[head][..., rows, :] = weighted_sum(part, _at(V, leading, head))
 
+    def backward(grad_output):
+        asked = weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            grad_scores = grad_output @ np.swapaxes(V, -1, -2)
+            grad_scores -= np.vecdot(weights, grad_scores)[..., None]
+            grad_scores *= weights
+            if not np.isfinite(grad_scores).all():  # what is hidden, or asked for by nobody, may hold anything
+                asked = np.where(grad_output.any(axis=-1, keepdims=True), weights, 0)
+                grad_weights = np.where(asked == 0, 0, grad_output @ np.swapaxes(V, -1, -2))
+                grad_scores = asked * (grad_weights - np.vecdot(asked, grad_weights)[..., None])
+        grad_Q = weighted_sum(grad_scores, K) * scale
+        grad_K = weighted_sum(np.swapaxes(grad_scores, -1, -2), scaled)
+        grad_V = weighted_sum(np.swapaxes(asked, -1, -2), grad_output)
+        grads = [sum_to(grad, array.shape) for grad, array in ((grad_Q, Q), (grad_K, K), (grad_V, V))]
+        learned = isinstance(mask, np.ndarray) and mask.dtype.kind == "f"
+        return *grads, sum_to(grad_scores, mask.shape) if learned else None
 
-def scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, *, scale=None):
-    """Carry a gradient from the output of attention back to queries, keys and values.
-
-    Parameters
-    ----------
-    grad_output : array_like, shape (..., n_queries, d_v)
-        Gradient of a loss with respect to `output`.
-    Q, K, V : array_like
-        As given to `scaled_dot_product_attention`.
-    weights : array_like, shape (..., n_queries, n_keys)
-        As returned by it. A weight of zero lets no gradient through, so no mask is needed.
-    scale : float, optional
-        As given to it.
-
-    Returns
-    -------
-    grad_Q, grad_K, grad_V : arrays in the shapes of Q, K and V
-        Summed over axes along which the argument was broadcast.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit; the sentence names those that clash.
-    TypeError
-        If an input does not hold real numbers.
-
-    Notes
-    -----
-    With output = weights V, weights = softmax(scores), scores = scale Q K^T:
-    grad_V = weights^T grad_output, grad_weights = grad_output V^T,
-    grad_scores = weights * (grad_weights - rowsum(weights * grad_weights)),
-    grad_Q = scale grad_scores K, grad_K = scale grad_scores^T Q.
-    """
-    grad_output, Q, K, V, weights = _as_floats(grad_output=grad_output, Q=Q, K=K, V=V, weights=weights)
-    leading = _check_shapes(Q, K, V)
-    _check_same("weights", weights, (*leading, Q.shape[-2], K.shape[-2]))
-    _check_same("grad_output", grad_output, (*leading, Q.shape[-2], V.shape[-1]))
-    scale = _scale(Q, scale)
-    with np.errstate(over="ignore", invalid="ignore"):
-        grad_weights = grad_output @ np.swapaxes(V, -1, -2)
-    grad_weights[weights == 0] = 0
-    grad_scores = softmax_backward(grad_weights, weights)
-    grad_scores *= scale
-    grad_Q = _weighted_sum(grad_scores, K)
-    grad_K = _weighted_sum(np.swapaxes(grad_scores, -1, -2), Q)
-    grad_V = _weighted_sum(np.swapaxes(weights, -1, -2), grad_output)
-    return _sum_to(grad_Q, Q.shape), _sum_to(grad_K, K.shape), _sum_to(grad_V, V.shape)
+    return (output.astype(kind, copy=False), weights.astype(kind, copy=False)), backward
 
 
 def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
@@ -227,7 +194,7 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
     scale : float, optional
         What the dot products are multiplied by; `d_k ** -0.5` unless given.
     block_size : int, optional
-        How many queries and keys a block holds; unless given 512, or 384 if `causal`. Memory
+        How many queries and keys a block holds; unless given 512, or 256 if `causal`. Memory
         beyond the output grows with it, not with the number of tokens.
 
     Returns
@@ -244,60 +211,149 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
 
     Notes
     -----
-    The online softmax of Milakov and Gimelshein 2018, as in Dao et al. 2022: a sum of
-    exponentials taken against one maximum is moved to a larger one by a factor.
+    The softmax is online, `online_softmax`: Milakov and Gimelshein 2018; with the mixture
+    beside it Rabe and Staats 2021, Dao et al. 2022.
     """
-    Q, K, V = _as_floats(Q=Q, K=K, V=V)
-    leading = _check_shapes(Q, K, V)
+    Q, K, V = as_floats(Q=Q, K=K, V=V)
+    leading, kind, scale = _check_shapes(Q, K, V), Q.dtype, _scale(Q, scale)
     if block_size is None:
-        block_size = 384 if causal else 512  # smaller ones waste less on the diagonal, larger ones less on calls
+        block_size = 256 if causal else 512  # smaller ones waste less on the diagonal, larger ones less on calls
     block_size = operator.index(block_size)
     if block_size < 1:
         raise ValueError(f"block_size must be at least 1, but is {block_size}")
     n_queries, n_keys = Q.shape[-2], K.shape[-2]
-    output = np.empty((*leading, n_queries, V.shape[-1]), Q.dtype)
-    Q, K, V = (np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q, K, V))
+    Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
+    room = _room(V)
+    Q, K, V = (
+        np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q * scale, K, V * room if room < 1 else V)
+    )
+    output = np.zeros((*leading, n_queries, V.shape[-1]), Q.dtype)
     for head in np.ndindex(leading):  # one at a time: its block stays in the processor's cache
         for start in range(0, n_queries, block_size):
             rows = slice(start, min(start + block_size, n_queries))
             first_hidden = n_keys - n_queries + start + 1 if causal else None
-            output[head][rows] = _attend_online(
-                Q[head][rows] * _scale(Q, scale), K[head], V[head], first_hidden, block_size
+            output[head][rows] = online_softmax(
+                _score_blocks(Q[head][rows], K[head], V[head], first_hidden, block_size)
             )
-    return output
+    return (output / room if room < 1 else output).astype(kind, copy=False)
 
 
-def _attend_online(Q, K, V, first_hidden, block_size):
-    """Attend over blocks of keys; from `first_hidden` on, keys are hidden from the first query."""
-    n_queries, n_keys = len(Q), len(K)
-    n_seen = n_keys if first_hidden is None else min(n_keys, first_hidden + n_queries - 1)
-    top = np.full((n_queries, 1), -np.inf, Q.dtype)
-    total, mixture = np.zeros((n_queries, 1), Q.dtype), np.zeros((n_queries, V.shape[-1]), Q.dtype)
-    for start in range(0, n_seen, block_size):
-        columns = slice(start, min(start + block_size, n_seen))
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = Q @ K[columns].T
-            if first_hidden is not None and columns.stop > first_hidden:
-                seen = np.tri(n_queries, columns.stop - start, k=first_hidden - 1 - start, dtype=bool)
-                np.putmask(scores, ~seen, -np.inf)
-            higher = np.maximum(top, scores.max(axis=1, keepdims=True))
+def online_softmax(blocks):
+    """Mix values whose scores come block by block, as softmax over all of them at once would.
+
+    Parameters
+    ----------
+    blocks : iterable of (scores, V)
+        Scores of shape (n_queries, n_block), `-inf` for what is hidden, and the values of the
+        block's keys, shape (n_block, d_v). The scores are used up: their powers take their place.
+
+    Returns
+    -------
+    array, shape (n_queries, d_v)
+
+    Notes
+    -----
+    A sum of exponentials taken against one maximum is moved to a larger one by a factor:
+    Milakov and Gimelshein 2018.
+
+    Examples
+    --------
+    >>> blocks = [(np.array([[0.0, 1.0]]), np.eye(3)[:2]), (np.array([[2.0]]), np.eye(3)[2:])]
+    >>> online_softmax(blocks).round(4), softmax([[0.0, 1.0, 2.0]]).round(4)
+    (array([[0.09  , 0.2447, 0.6652]]), array([[0.09  , 0.2447, 0.6652]]))
+    """
+    top, total, mixture = -np.inf, 0.0, 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for scores, V in blocks:
+            higher = np.maximum(top, _tops(scores))
             shift = np.where(np.isneginf(higher), 0, higher)
-            powers = np.exp(np.subtract(scores, shift, out=scores), out=scores)
-        kept = np.exp(top - shift)  # what the sums so far are worth against the new maximum
-        total = total * kept + powers @ np.ones((powers.shape[1], 1), powers.dtype)  # a product is faster than a sum
-        mixture = mixture * kept + _weighted_sum(powers, V[columns])
-        top = higher
+            kept = np.exp(top - shift)  # what the sums so far are worth against the new maximum
+            if shift.any():
+                scores -= shift
+            powers = np.exp(scores, out=scores)
+            total = total * kept + row_sums(powers)
+            mixture = mixture * kept + weighted_sum(powers, V)
+            top = higher
     return mixture / np.where(total == 0, 1, total)
 
 
-def _as_floats(**arrays):
-    """Return the arrays in one floating type; integers count as float64."""
-    arrays = {name: np.asarray(array) for name, array in arrays.items()}
-    for name, array in arrays.items():
-        if array.dtype.kind not in "iuf":
-            raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}")
-    dtypes = [array.dtype if array.dtype.kind == "f" else np.float64 for array in arrays.values()]
-    return [array.astype(np.result_type(*dtypes), copy=False) for array in arrays.values()]
+def _score_blocks(Q, K, V, first_hidden, block_size):
+    """Yield blocks of scores with their values; from `first_hidden` on, keys are hidden from the first query."""
+    n_queries, n_keys = len(Q), len(K)
+    n_seen = n_keys if first_hidden is None else max(0, min(n_keys, first_hidden + n_queries - 1))
+    room = np.empty(n_queries * min(block_size, n_seen), Q.dtype)  # used for every block, so that it stays in the cache
+    for start in range(0, n_seen, block_size):
+        columns = slice(start, min(start + block_size, n_seen))
+        scores = room[: n_queries * (columns.stop - start)].reshape(n_queries, -1)
+        np.matmul(Q, K[columns].T, out=scores)
+        if first_hidden is not None and columns.stop > first_hidden:
+            seen = np.tri(n_queries, columns.stop - start, k=first_hidden - 1 - start, dtype=bool)
+            np.copyto(scores, -np.inf, where=~seen)
+        yield scores, V[columns]
+
+
+def _weigh(scores, added=None, reach=0.0):
+    """Turn scores into weights, in place: add a mask, take powers, let each row sum to one.
+
+    `reach` bounds what a mask adds where it forbids nothing.
+    """
+    if _all_small(scores, reach):
+        if added is not None:
+            scores += added
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if added is not None:
+                scores[...] = np.where(np.isneginf(added), -np.inf, scores + added)
+            top = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+            scores -= np.where(np.isneginf(top), 0, top)
+    np.exp(scores, out=scores)
+    total = row_sums(scores)
+    scores /= np.where(total == 0, 1, total)  # not times the reciprocal: a key that is alone gets exactly 1
+
+
+def _all_small(scores, reach=0.0):
+    """Say whether no power of a score can over- or underflow, so that no maximum need be subtracted."""
+    return scores.size > 0 and scores.max() < SMALL - reach and scores.min() > reach - SMALL
+
+
+def _tops(scores):
+    """Return a number for each row that is large enough to be subtracted before powers are taken."""
+    return scores.dtype.type(0) if _all_small(scores) else scores.max(axis=-1, keepdims=True, initial=-np.inf)
+
+
+def _blocks(shape):
+    """Yield the places of parts of a table of scores: an index for the leading axes, and a slice of rows."""
+    *leading, n_queries, n_keys = shape
+    if math.prod(shape) <= BLOCK:
+        yield (), slice(None)
+    elif not leading:
+        step = max(1, BLOCK // n_keys)
+        for start in range(0, n_queries, step):
+            yield (), slice(start, start + step)
+    elif step := BLOCK // math.prod(shape[1:]):
+        for start in range(0, leading[0], step):
+            yield (slice(start, start + step),), slice(None)
+    else:
+        for i in range(leading[0]):
+            for head, rows in _blocks(shape[1:]):
+                yield (i, *head), rows
+
+
+def _at(array, leading, head):
+    """Return what an array with broadcast leading axes holds for some heads."""
+    return np.broadcast_to(array, (*leading, *array.shape[-2:]))[head] if head else array
+
+
+def _wide(array):
+    """Return the type to compute in: float16 overflows at 65,504 and is only kept, not worked with."""
+    return np.promote_types(array.dtype, np.float32)
+
+
+def _room(V):
+    """Return a power of two, at most 1, that makes room for a sum of as many values as there are."""
+    n_keys, largest = V.shape[-2], float(np.abs(V).max(initial=0))
+    has_room = largest * 2 * n_keys < float(np.finfo(V.dtype).max) if np.isfinite(largest) else True
+    return 1.0 if has_room else 0.5 ** n_keys.bit_length()
 
 
 def _check_shapes(Q, K, V):
@@ -317,46 +373,22 @@ def _check_shapes(Q, K, V):
         ) from None
 
 
-def _check_same(name, array, shape):
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape} for these Q, K and V, but has shape {array.shape}")
-
-
 def _scale(Q, scale):
     """Return the scale as a Python float: a NumPy float64 would widen float32 arrays."""
     return Q.shape[-1] ** -0.5 if scale is None else float(scale)
 
 
-def _apply_mask(scores, mask):
+def _added(mask, shape, kind):
+    """Return what a mask adds to scores, and the most that it adds where it forbids nothing."""
     if mask is None:
-        return scores
+        return None, 0.0
     mask = np.asarray(mask)
     if mask.dtype.kind not in "bf":
         raise TypeError(f"mask must be boolean (True = may attend) or float (added), but its type is {mask.dtype}")
     try:
-        np.broadcast_to(mask, scores.shape)
+        np.broadcast_to(mask, shape)
     except ValueError:
-        raise ValueError(f"mask of shape {mask.shape} does not broadcast to scores of shape {scores.shape}") from None
+        raise ValueError(f"mask of shape {mask.shape} does not broadcast to scores of shape {shape}") from None
     if mask.dtype == bool:
-        return np.where(mask, scores, -np.inf)
-    mask = mask.astype(scores.dtype, copy=False)
-    return np.where(np.isneginf(mask), -np.inf, scores + mask)
-
-
-def _weighted_sum(weights, rows):
-    """Return weights @ rows, where a weight of zero hides whatever its row holds."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        mixed = weights @ rows
-        if np.isfinite(mixed).all() or np.isfinite(rows).all():
-            return mixed
-        terms = weights[..., None] * rows[..., None, :, :]  # 0 * NaN is NaN, so no matrix product can do it
-    return np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
-
-
-def _sum_to(grad, shape):
-    """Sum a gradient over the axes along which an argument of `shape` was broadcast."""
-    if grad.shape == shape:
-        return grad
-    grad = np.sum(grad, axis=tuple(range(grad.ndim - len(shape))))
-    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and grad.shape[axis] != 1)
-    return np.sum(grad, axis=stretched, keepdims=True)
+        return np.where(mask, 0, -np.inf).astype(kind), 0.0
+    return mask.astype(kind, copy=False), np.abs(mask[~np.isneginf(mask)]).max(initial=0)

@@ -33,14 +33,40 @@ class Corpus:
         unknown = [word for word in sentence.split() if word not in self.words]
         if unknown:
             raise ValueError(f"not a word of this corpus: {', '.join(unknown)}; it has {', '.join(self.words)}")
-        return np.array([self.words.index(word) for word in sentence.split()])
+        return np.array([self.words.index(word) for word in sentence.split()], dtype=int)
 
     def decode(self, tokens):
-        """Return the words of tokens as one string."""
+        """Return the words of tokens as one string.
+
+        Raises
+        ------
+        ValueError
+            If a token is none of the corpus.
+        """
+        unknown = [int(token) for token in tokens if not 0 <= token < len(self.words)]
+        if unknown:
+            raise ValueError(f"tokens must be from 0 to {len(self.words) - 1}, but there is {unknown[0]}")
         return " ".join(self.words[token] for token in tokens)
 
 
-PEOPLE_AND_THINGS = ["cat", "dog", "mat", "rug", "fox", "bed", "hen", "box", "cow", "mule", "chair", "goat", "sofa", "duck", "bench", "pig"]
+PEOPLE_AND_THINGS = [
+    "cat",
+    "dog",
+    "mat",
+    "rug",
+    "fox",
+    "bed",
+    "hen",
+    "box",
+    "cow",
+    "mule",
+    "chair",
+    "goat",
+    "sofa",
+    "duck",
+    "bench",
+    "pig",
+]
 TIRED = ["tired", "hungry", "sleepy", "bored", "shy", "cold"]
 DIRTY = ["dirty", "soft", "red", "new", "wet", "flat"]
 
@@ -300,7 +326,17 @@ def repeated(rng, n, n_symbols=20, length=20):
     rows : array of int, shape (n, length)
     known : array of bool, shape (n, length - 1)
         Where the next symbol can be known: from the second round on.
+
+    Raises
+    ------
+    ValueError
+        If the row is too short for two rounds of five, or there are fewer symbols than a round may need.
     """
+    if length < 10 or n_symbols < length // 2:
+        raise ValueError(
+            f"rounds have 5 to {length // 2} different symbols: length must be at least 10 and n_symbols at least "
+            f"{length // 2}, but they are {length} and {n_symbols}"
+        )
     periods = rng.integers(5, length // 2 + 1, size=n)
     rounds = np.argsort(rng.random((n, n_symbols)), axis=1)  # no symbol twice in a round
     rows = rounds[np.arange(n)[:, None], np.arange(length) % periods[:, None]]

@@ -1,8 +1,10 @@
-"""Many heads: split, attend, merge."""
+"""Many heads: project tokens into every head, attend, and project what the heads found back out."""
 
 import numpy as np
 
-from attn.attention import scaled_dot_product_attention, scaled_dot_product_attention_backward
+from attn._arrays import as_floats, as_rows, column_sums, weighted_sum
+from attn.attention import scaled_dot_product_attention
+from attn.tape import differentiable
 
 
 def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
@@ -41,123 +43,104 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
     Adding the heads' proposals is the same as concatenating their mixtures and multiplying
     with all W_O stacked: Vaswani et al. 2017, section 3.2.2.
     """
-    X, W_Q, W_K, W_V, W_O = map(np.asarray, (X, W_Q, W_K, W_V, W_O))
-    context = X if context is None else np.asarray(context)
-    _check_sizes(X, W_Q, W_K, W_V, W_O, context)
-    Q, K, V = _project(X, context, W_Q, W_K, W_V)
+    context = X if context is None else context
+    _check_sizes(*(np.asarray(array) for array in (X, W_Q, W_K, W_V, W_O, context)))
+    Q = project_into_heads(X, W_Q)
+    K, V = (share_heads(project_into_heads(context, W), len(W_Q)) for W in (W_K, W_V))
     mixtures, weights = scaled_dot_product_attention(Q, K, V, mask)
-    return merge(mixtures, W_O), weights
+    return project_out_of_heads(mixtures, W_O), weights
 
 
-def multi_head_attention_backward(grad_output, X, W_Q, W_K, W_V, W_O, weights, *, context=None):
-    """Carry a gradient from the output of the heads back to tokens and matrices.
-
-    Parameters
-    ----------
-    grad_output : array_like, shape (..., n, d_model)
-    X, W_Q, W_K, W_V, W_O, context : array_like
-        As given to `multi_head_attention`.
-    weights : array_like, shape (..., n_heads, n, m)
-        As returned by it.
-
-    Returns
-    -------
-    grad_X, grad_W_Q, grad_W_K, grad_W_V, grad_W_O, grad_context : arrays in the shapes of the arguments
-        `grad_context` is None where no context was given: it is part of `grad_X` then.
-
-    Raises
-    ------
-    ValueError
-        If sizes do not fit; the sentence names those that clash.
-    """
-    grad_output, X, W_Q, W_K, W_V, W_O = map(np.asarray, (grad_output, X, W_Q, W_K, W_V, W_O))
-    asked = X if context is None else np.asarray(context)
-    _check_sizes(X, W_Q, W_K, W_V, W_O, asked)
-    Q, K, V = _project(X, asked, W_Q, W_K, W_V)
-    grad_mixtures, grad_W_O = merge_backward(grad_output, weights @ V, W_O)
-    grad_Q, grad_K, grad_V = scaled_dot_product_attention_backward(grad_mixtures, Q, K, V, weights)
-    grad_X, grad_W_Q = split_backward(grad_Q, X, W_Q)
-    grad_keys, grad_W_K = split_backward(_sum_groups(grad_K, len(W_K)), asked, W_K)
-    grad_values, grad_W_V = split_backward(_sum_groups(grad_V, len(W_V)), asked, W_V)
-    grad_asked, grads_W = grad_keys + grad_values, (grad_W_Q, grad_W_K, grad_W_V)
-    if context is None:
-        return grad_X + grad_asked, *grads_W, grad_W_O, None
-    return grad_X, *grads_W, grad_W_O, grad_asked
-
-
-def split(X, W):
-    """Map tokens into every head: X W for each head, as one product.
+@differentiable
+def project_into_heads(X, W, b=None):
+    """Map tokens into every head: X W (+ b) for each head, as one product.
 
     Parameters
     ----------
-    X : array, shape (..., n, d_model)
-    W : array, shape (n_heads, d_model, d_k)
+    X : array_like, shape (..., n, d_model)
+    W : array_like, shape (n_heads, d_model, d_k)
+    b : array_like, shape (n_heads, d_k), optional
 
     Returns
     -------
     array, shape (..., n_heads, n, d_k)
     """
-    *leading, n, _ = X.shape
-    return np.swapaxes((as_rows(X) @ _beside(W)).reshape(*leading, n, len(W), W.shape[2]), -2, -3)
+    X, W = as_floats(X=X, W=W)
+    n_heads, d_model, d_k = W.shape
+    rows, beside = as_rows(X), np.swapaxes(W, 0, 1).reshape(d_model, n_heads * d_k)
+    projected = rows @ beside
+    if b is not None:
+        projected += np.ravel(b)
+    heads = np.swapaxes(projected.reshape(*X.shape[:-1], n_heads, d_k), -2, -3)
+
+    def backward(grad):
+        grad = as_rows(_side_by_side(grad))
+        grad_W = weighted_sum(grad.T, rows).T.reshape(d_model, n_heads, d_k)
+        grad_b = None if b is None else column_sums(grad).reshape(n_heads, d_k)
+        return (grad @ beside.T).reshape(X.shape), np.swapaxes(grad_W, 0, 1), grad_b
+
+    return heads, backward
 
 
-def split_backward(grad_output, X, W):
-    """Return the gradients of X and W; shapes as in `split`."""
-    rows, grad = as_rows(X), as_rows(_unite(grad_output))
-    grad_W = (rows.T @ grad).reshape(-1, len(W), W.shape[2])
-    return (grad @ _beside(W).T).reshape(X.shape), np.swapaxes(grad_W, 0, 1)
-
-
-def merge(mixtures, W_O):
-    """Add up what all heads propose: mixtures side by side, times all W_O stacked.
+@differentiable
+def project_out_of_heads(mixtures, W_O, b=None):
+    """Add up what all heads propose: mixtures side by side, times all W_O stacked (+ b).
 
     Parameters
     ----------
-    mixtures : array, shape (..., n_heads, n, d_v)
-    W_O : array, shape (n_heads, d_v, d_model)
+    mixtures : array_like, shape (..., n_heads, n, d_v)
+    W_O : array_like, shape (n_heads, d_v, d_model)
+    b : array_like, shape (d_model,), optional
 
     Returns
     -------
     array, shape (..., n, d_model)
     """
-    united = _unite(mixtures)
-    return (as_rows(united) @ as_rows(W_O)).reshape(*united.shape[:-1], -1)
+    mixtures, W_O = as_floats(mixtures=mixtures, W_O=W_O)
+    n_heads, d_v, d_model = W_O.shape
+    united = _side_by_side(mixtures)
+    rows, stacked = as_rows(united), W_O.reshape(n_heads * d_v, d_model)
+    output = rows @ stacked
+    if b is not None:
+        output += b
+
+    def backward(grad):
+        grad = as_rows(grad)
+        grad_united = (grad @ stacked.T).reshape(*united.shape[:-1], n_heads, d_v)
+        grad_W_O = weighted_sum(grad.T, rows).T.reshape(W_O.shape)
+        return np.swapaxes(grad_united, -2, -3), grad_W_O, None if b is None else column_sums(grad)
+
+    return output.reshape(*united.shape[:-1], d_model), backward
 
 
-def merge_backward(grad_output, mixtures, W_O):
-    """Return the gradients of the mixtures and of W_O; shapes as in `merge`."""
-    united, grad = _unite(mixtures), as_rows(grad_output)
-    grad_united = (grad @ as_rows(W_O).T).reshape(*united.shape[:-1], len(W_O), -1)
-    return np.swapaxes(grad_united, -2, -3), (as_rows(united).T @ grad).reshape(W_O.shape)
+@differentiable
+def share_heads(heads, n_heads):
+    """Repeat each key head for its group of neighbouring heads.
+
+    Parameters
+    ----------
+    heads : array, shape (..., n_key_heads, n, d)
+    n_heads : int
+        A multiple of n_key_heads.
+
+    Returns
+    -------
+    array, shape (..., n_heads, n, d)
+    """
+    *leading, n_key_heads, n, d = heads.shape
+    group = n_heads // n_key_heads
+    shared = np.repeat(heads, group, axis=-3) if group > 1 else heads.view()
+
+    def backward(grad):
+        return (grad.reshape(*leading, n_key_heads, group, n, d).sum(axis=-3) if group > 1 else grad,)
+
+    return shared, backward
 
 
-def as_rows(X):
-    """Return X as a matrix of rows: one large product is faster than many small ones."""
-    return X.reshape(-1, X.shape[-1])
-
-
-def _project(X, context, W_Q, W_K, W_V):
-    """Return Q, K and V of every head; a shared key head is repeated for its group."""
-    group = len(W_Q) // len(W_K)
-    K, V = split(context, W_K), split(context, W_V)
-    return split(X, W_Q), np.repeat(K, group, axis=-3), np.repeat(V, group, axis=-3)
-
-
-def _beside(W):
-    """Put the matrices of all heads side by side: (d_model, n_heads * d_k)."""
-    return np.swapaxes(W, 0, 1).reshape(W.shape[1], -1)
-
-
-def _unite(per_head):
+def _side_by_side(heads):
     """Put what all heads hold of a token side by side: (..., n, n_heads * d)."""
-    swapped = np.swapaxes(per_head, -2, -3)
-    return swapped.reshape(*swapped.shape[:-2], -1)
-
-
-def _sum_groups(grad, n_key_heads):
-    """Add up the gradients of the heads that share a key head."""
-    *leading, n_heads, n, size = grad.shape
-    return grad.reshape(*leading, n_key_heads, n_heads // n_key_heads, n, size).sum(axis=-3)
+    *leading, n_heads, n, d = heads.shape
+    return np.swapaxes(heads, -2, -3).reshape(*leading, n, n_heads * d)
 
 
 def _check_sizes(X, W_Q, W_K, W_V, W_O, context):

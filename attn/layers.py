@@ -1,23 +1,43 @@
 """The layers around attention: linear, layer norm, feed-forward, embedding, positions.
 
-Each function is followed by its gradient. A gradient takes the gradient of a loss with respect to
-the output first, then what the function took, and returns the gradients of what can be learned or
-comes from below, in that order.
+Each layer is one function that computes its output and, below it, the way back.
 """
 
 import numpy as np
 
-from attn.heads import as_rows
+from attn._arrays import as_floats, as_rows, column_sums, heard_rows, row_sums, sum_to, weighted_sum
+from attn.tape import differentiable
 
 
-def linear(X, W, b):
-    """Map every row of X by the same matrix and add a bias.
+@differentiable
+def add(X, update):
+    """Add an update to the stream: X + update.
 
     Parameters
     ----------
-    X : array, shape (..., d_in)
-    W : array, shape (d_in, d_out)
-    b : array, shape (d_out,)
+    X, update : array_like, shapes that broadcast against each other
+
+    Returns
+    -------
+    array of the shape of both
+    """
+    X, update = np.asarray(X), np.asarray(update)
+
+    def backward(grad):
+        return sum_to(grad, X.shape), sum_to(grad, update.shape)
+
+    return X + update, backward
+
+
+@differentiable
+def linear(X, W, b=None):
+    """Map every row of X by the same matrix and add a bias: X W + b.
+
+    Parameters
+    ----------
+    X : array_like, shape (..., d_in)
+    W : array_like, shape (d_in, d_out)
+    b : array_like, shape (d_out,), optional
 
     Returns
     -------
@@ -27,27 +47,29 @@ def linear(X, W, b):
     ------
     ValueError
         If sizes do not fit.
+    TypeError
+        If an input does not hold real numbers.
     """
-    if X.shape[-1] != W.shape[0] or W.shape[1:] != b.shape:
-        raise ValueError(f"X, W and b do not fit each other: their shapes are {X.shape}, {W.shape}, {b.shape}")
-    output = as_rows(X) @ W
-    output += b
-    return output.reshape(*X.shape[:-1], -1)
+    X, W = as_floats(X=X, W=W)
+    _check_linear(X, W, b)
+    rows = as_rows(X)
+    output = _affine(rows, W, b)
+
+    def backward(grad):
+        grad = as_rows(grad)
+        return (grad @ W.T).reshape(X.shape), *_matrix_gradients(grad, rows, b)
+
+    return output.reshape(*X.shape[:-1], W.shape[1]), backward
 
 
-def linear_backward(grad_output, X, W):
-    """Return the gradients of X, W and b; shapes as in `linear`."""
-    rows, grad = as_rows(X), as_rows(grad_output)
-    return (grad @ W.T).reshape(X.shape), rows.T @ grad, _sum_rows(grad)
-
-
-def layer_norm(X, gain, bias, epsilon=1e-5):
+@differentiable
+def layer_norm(X, gain, bias, *, epsilon=1e-5):
     """Bring every row to mean 0 and variance 1, then stretch and shift each entry.
 
     Parameters
     ----------
-    X : array, shape (..., d_model)
-    gain, bias : array, shape (d_model,)
+    X : array_like, shape (..., d_model)
+    gain, bias : array_like, shape (d_model,)
     epsilon : float
         Added to the variance, so that a constant row gives zeros.
 
@@ -55,76 +77,123 @@ def layer_norm(X, gain, bias, epsilon=1e-5):
     -------
     array, shape (..., d_model)
 
+    Raises
+    ------
+    ValueError
+        If sizes do not fit, or entries are so large that their variance cannot be held.
+    TypeError
+        If an input does not hold real numbers.
+
     Notes
     -----
     Ba et al. 2016.
     """
-    normal, _ = normalise(X, epsilon)
-    return normal * gain + bias
+    X, gain, bias = as_floats(X=X, gain=gain, bias=bias)
+    if X.ndim == 0 or gain.shape != X.shape[-1:] or bias.shape != X.shape[-1:]:
+        raise ValueError(
+            f"X, gain and bias do not fit each other: their shapes are {X.shape}, {gain.shape}, {bias.shape}"
+        )
+    rows, size = as_rows(X), X.shape[-1]
+    normal = rows - row_sums(rows) / size
+    with np.errstate(over="ignore"):
+        variance = np.vecdot(normal, normal)[:, None] / size
+    if np.isinf(variance).any() and np.isfinite(X).all():
+        raise ValueError(f"layer_norm squares its entries, and {np.abs(X).max():.0e} squared overflows {X.dtype}")
+    inverse = 1 / np.sqrt(variance + epsilon)
+    normal *= inverse
+    output = normal * gain
+    output += bias
+
+    def backward(grad):
+        grad = as_rows(grad)
+        heard, by = heard_rows(grad, normal), heard_rows(grad, inverse)
+        product = grad * heard
+        along, mean = (product @ gain)[:, None] / size, (grad @ gain)[:, None] / size
+        grad_X = grad * gain
+        grad_X -= mean
+        grad_X -= heard * along
+        grad_X *= by
+        return grad_X.reshape(X.shape), column_sums(product), column_sums(grad)
+
+    return output.reshape(X.shape), backward
 
 
-def layer_norm_backward(grad_output, X, gain, epsilon=1e-5):
-    """Return the gradients of X, gain and bias; shapes as in `layer_norm`."""
-    normal, deviation = normalise(X, epsilon)
-    return back_through_norm(grad_output, normal, deviation, gain)
-
-
-def normalise(X, epsilon=1e-5):
-    """Bring every row to mean 0 and variance 1; return that and the deviations it was divided by, shape (..., 1)."""
-    centred = X - _row_means(X)
-    deviation = np.sqrt(_row_means(centred * centred) + epsilon)
-    centred /= deviation
-    return centred, deviation
-
-
-def back_through_norm(grad_output, normal, deviation, gain):
-    """Return what `layer_norm_backward` does, where `normalise` ran before."""
-    grad_gain, grad_bias = _sum_rows(as_rows(grad_output * normal)), _sum_rows(as_rows(grad_output))
-    grad_X = grad_output * gain
-    along = normal * _row_means(grad_X * normal)
-    grad_X -= _row_means(grad_X)
-    grad_X -= along
-    grad_X /= deviation
-    return grad_X, grad_gain, grad_bias
-
-
-def feed_forward(X, W_1, b_1, W_2, b_2):
-    """Widen every row, cut off what is negative, and narrow it again (an MLP with ReLU).
+@differentiable
+def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
+    """Widen every row, bend it, and narrow it again (an MLP).
 
     Parameters
     ----------
-    X : array, shape (..., d_model)
-    W_1 : array, shape (d_model, d_ff)
-    b_1 : array, shape (d_ff,)
-    W_2 : array, shape (d_ff, d_model)
-    b_2 : array, shape (d_model,)
+    X : array_like, shape (..., d_model)
+    W_1 : array_like, shape (d_model, d_ff)
+    b_1 : array_like, shape (d_ff,), or None
+    W_2 : array_like, shape (d_ff, d_model)
+    b_2 : array_like, shape (d_model,), or None
+    activation : {"relu", "gelu"}
 
     Returns
     -------
     array, shape (..., d_model)
 
+    Raises
+    ------
+    ValueError
+        If sizes do not fit, or there is no such activation.
+
     Notes
     -----
-    max(0, X W_1 + b_1) W_2 + b_2: Vaswani et al. 2017, equation 2.
+    max(0, X W_1 + b_1) W_2 + b_2: Vaswani et al. 2017, equation 2. GELU in place of max(0, .):
+    Hendrycks and Gimpel 2016.
     """
-    return linear(np.maximum(linear(X, W_1, b_1), 0), W_2, b_2)
+    X, W_1, W_2 = as_floats(X=X, W_1=W_1, W_2=W_2)
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, but is {activation!r}")
+    _check_linear(X, W_1, b_1)
+    rows = as_rows(X)
+    hidden, slope = ACTIVATIONS[activation](_affine(rows, W_1, b_1))
+    _check_linear(hidden, W_2, b_2)
+    output = _affine(hidden, W_2, b_2)
+
+    def backward(grad):
+        grad = as_rows(grad)
+        grad_hidden = grad @ W_2.T
+        grad_hidden *= heard_rows(grad, slope())
+        grad_X = (grad_hidden @ W_1.T).reshape(X.shape)
+        return grad_X, *_matrix_gradients(grad_hidden, rows, b_1), *_matrix_gradients(grad, hidden, b_2)
+
+    return output.reshape(*X.shape[:-1], W_2.shape[1]), backward
 
 
-def feed_forward_backward(grad_output, X, W_1, b_1, W_2):
-    """Return the gradients of X, W_1, b_1, W_2 and b_2; shapes as in `feed_forward`."""
-    hidden = np.maximum(linear(X, W_1, b_1), 0)
-    grad_hidden, grad_W_2, grad_b_2 = linear_backward(grad_output, hidden, W_2)
-    grad_hidden *= hidden > 0
-    return *linear_backward(grad_hidden, X, W_1), grad_W_2, grad_b_2
+def _relu(X):
+    """Set negative numbers to zero, in place; return that and what computes the slopes."""
+    np.maximum(X, 0, out=X)
+    return X, lambda: np.sign(X)
 
 
+def _gelu(X):
+    """Return X times the share of a normal distribution that lies below X, and what computes the slopes.
+
+    The error function is Abramowitz and Stegun 1964, 7.1.26: at most 1.5e-7 off.
+    """
+    bell = np.exp(-0.5 * X * X)
+    t = 1 / (1 + 0.3275911 * 0.5**0.5 * np.abs(X))
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    tail = 0.5 * bell * series
+    below = np.where(X < 0, tail, 1 - tail)
+    return X * below, lambda: below + X * bell * (2 * np.pi) ** -0.5
+
+
+ACTIVATIONS = {"relu": _relu, "gelu": _gelu}
+
+
+@differentiable
 def embedding(tokens, table):
     """Look up one row for each token.
 
     Parameters
     ----------
-    tokens : array of int, shape (...)
-    table : array, shape (vocab_size, d_model)
+    tokens : array_like of int, shape (...)
+    table : array_like, shape (vocab_size, d_model)
 
     Returns
     -------
@@ -134,27 +203,59 @@ def embedding(tokens, table):
     ------
     ValueError
         If a token is not a row of the table.
+    TypeError
+        If tokens are not integers.
     """
-    tokens = np.asarray(tokens)
+    tokens, (table,) = np.asarray(tokens), as_floats(table=table)
+    if tokens.size and tokens.dtype.kind not in "iu":
+        raise TypeError(f"tokens must be integers, but their type is {tokens.dtype}")
     if tokens.size and not 0 <= tokens.min() <= tokens.max() < len(table):
         raise ValueError(f"tokens must be from 0 to {len(table) - 1}, but reach from {tokens.min()} to {tokens.max()}")
-    return table[tokens]
+    tokens = tokens.astype(int, copy=False)
+
+    def backward(grad):
+        one_hot = np.arange(len(table))[:, None] == np.ravel(tokens)  # a product is faster than adding row by row
+        return None, one_hot.astype(grad.dtype) @ as_rows(grad)
+
+    return table[tokens], backward
 
 
-def embedding_backward(grad_output, tokens, vocab_size):
-    """Return the gradient of the table, shape (vocab_size, d_model): each row collects from its tokens."""
-    one_hot = np.arange(vocab_size)[:, None] == np.ravel(tokens)  # a product is faster than adding row by row
-    return one_hot.astype(grad_output.dtype) @ as_rows(grad_output)
+@differentiable
+def unembedding(X, table):
+    """Score every row of an embedding as the next token: X table^T, for a tied unembedding.
+
+    Parameters
+    ----------
+    X : array_like, shape (..., d_model)
+    table : array_like, shape (vocab_size, d_model)
+
+    Returns
+    -------
+    array, shape (..., vocab_size)
+    """
+    X, table = as_floats(X=X, table=table)
+    rows = as_rows(X)
+
+    def backward(grad):
+        grad = as_rows(grad)
+        return (grad @ table).reshape(X.shape), weighted_sum(grad.T, rows)
+
+    return (rows @ table.T).reshape(*X.shape[:-1], len(table)), backward
 
 
-def sinusoid(n, d_model):
-    """Return one vector for each of n positions, made of waves of growing length.
+# --- positions ------------------------------------------------------------------------------------
+
+
+def sinusoid(n, d_model, *, start=0):
+    """Return one vector for each of n positions, made of sines and cosines of growing wavelength.
 
     Parameters
     ----------
     n : int
     d_model : int
         Even.
+    start : int
+        The first position.
 
     Returns
     -------
@@ -169,18 +270,24 @@ def sinusoid(n, d_model):
     -----
     Sines in even entries and cosines in odd ones: Vaswani et al. 2017, section 3.5.
     """
-    return np.ascontiguousarray(_turns(n, d_model)).view(float).reshape(n, -1, 2)[:, :, ::-1].reshape(n, d_model)
+    angles, vectors = _angles(start, n, d_model), np.empty((n, d_model))
+    vectors[:, 0::2] = np.sin(angles)
+    vectors[:, 1::2] = np.cos(angles)
+    return vectors
 
 
-def rotary(X):
+@differentiable
+def rotary(X, *, start=0):
     """Turn each pair of entries by an angle that grows with the position.
 
     The dot product of two turned vectors then depends on how far apart they stand.
 
     Parameters
     ----------
-    X : array, shape (..., n, d_k)
+    X : array_like, shape (..., n, d_k)
         Queries or keys; `d_k` is even.
+    start : int
+        The position of the first of them.
 
     Returns
     -------
@@ -189,72 +296,89 @@ def rotary(X):
     Raises
     ------
     ValueError
-        If `d_k` is odd.
+        If `d_k` is odd, or X has a single axis.
 
     Notes
     -----
     Su et al. 2021.
     """
-    return _turn(X, _turns(*X.shape[-2:]))
+    (X,) = as_floats(X=X)
+    if X.ndim < 2:
+        raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
+    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(X.dtype, np.complex64))
+
+    def turn(X, turns):
+        return (np.ascontiguousarray(X).view(turns.dtype) * turns).view(X.dtype)
+
+    return turn(X, turns), lambda grad: (turn(grad, np.conj(turns)),)
 
 
-def rotary_backward(grad_output):
-    """Return the gradient of X: the same turn, backwards."""
-    return _turn(grad_output, np.conj(_turns(*grad_output.shape[-2:])))
-
-
-def relative_bias(table, n_queries, n_keys):
+@differentiable
+def relative_bias(table, n_queries, n_keys, mask=None):
     """Return what is added to a score for how far the key stands from the query.
 
     Parameters
     ----------
-    table : array, shape (n_heads, 2 * reach + 1)
-        One number for each distance from -reach (key before query) to reach; what is further
-        away counts as that far.
+    table : array_like, shape (n_heads, 2 * max_distance + 1)
+        One number for each distance from -max_distance (key before query) to max_distance; what
+        is further away counts as that far.
     n_queries, n_keys : int
+        The last query stands where the last key does, as in `causal_mask`.
+    mask : array_like of bool, broadcastable to (..., n_heads, n_queries, n_keys), optional
+        Where it is False, `-inf` is added.
 
     Returns
     -------
-    array, shape (n_heads, n_queries, n_keys)
+    array, shape (..., n_heads, n_queries, n_keys)
+
+    Raises
+    ------
+    ValueError
+        If the table has not one number for each distance.
 
     Notes
     -----
-    A simple form of Shaw et al. 2018.
+    The scalar bias of Raffel et al. 2020, with one bucket a distance.
     """
-    return table[:, _distances(table.shape[1], n_queries, n_keys)]
+    (table,) = as_floats(table=table)
+    if table.ndim != 2 or table.shape[1] % 2 == 0:
+        raise ValueError(f"the table needs shape (n_heads, 2 * max_distance + 1), but has shape {table.shape}")
+    n_heads, n_entries = table.shape
+    furthest = n_entries // 2
+    apart = np.arange(n_keys) - np.arange(n_keys - n_queries, n_keys)[:, None]
+    entries = np.clip(apart, -furthest, furthest) + furthest
+    bias = table[:, entries]
+
+    def backward(grad):
+        grad = sum_to(grad, bias.shape).reshape(n_heads, n_queries * n_keys)
+        return (grad @ (entries.reshape(-1, 1) == np.arange(n_entries)).astype(grad.dtype),)
+
+    return bias if mask is None else np.where(mask, bias, table.dtype.type(-np.inf)), backward
 
 
-def relative_bias_backward(grad_output, n_entries):
-    """Return the gradient of the table, shape (n_heads, n_entries), summed over leading axes."""
-    *_, n_heads, n_queries, n_keys = grad_output.shape
-    grad = grad_output.reshape(-1, n_heads, n_queries * n_keys).sum(axis=0)
-    one_hot = _distances(n_entries, n_queries, n_keys).reshape(-1, 1) == np.arange(n_entries)
-    return grad @ one_hot.astype(grad.dtype)
-
-
-def _sum_rows(rows):
-    return np.ones(len(rows), rows.dtype) @ rows
-
-
-def _row_means(X):
-    size = X.shape[-1]
-    return (as_rows(X) @ np.full((size, 1), 1 / size, X.dtype)).reshape(*X.shape[:-1], 1)
-
-
-def _turns(n, size):
-    """Return a complex number of length 1 for each position and each pair of entries."""
+def _angles(start, n, size):
+    """Return the angle of each of n positions and of each pair of entries."""
     if size % 2:
         raise ValueError(f"positions are told by pairs of entries, so their number must be even, but is {size}")
-    speeds = 10_000.0 ** -(np.arange(0, size, 2) / size)
-    return np.exp(1j * np.arange(n)[:, None] * speeds)
+    return np.arange(start, start + n)[:, None] * 10_000.0 ** -(np.arange(0, size, 2) / size)
 
 
-def _turn(X, turns):
-    X = np.ascontiguousarray(X)
-    pairs = X.view(np.result_type(X.dtype, np.complex64))
-    return (pairs * turns.astype(pairs.dtype)).view(X.dtype)
+# --- what linear and feed-forward share -----------------------------------------------------------
 
 
-def _distances(n_entries, n_queries, n_keys):
-    reach = n_entries // 2
-    return np.clip(np.arange(n_keys) - np.arange(n_queries)[:, None], -reach, reach) + reach
+def _affine(rows, W, b):
+    output = rows @ W
+    if b is not None:
+        output += b
+    return output
+
+
+def _matrix_gradients(grad, rows, b):
+    """Return the gradients of W and b; a row without gradient has no influence, whatever it holds."""
+    return weighted_sum(grad.T, rows).T, None if b is None else column_sums(grad)
+
+
+def _check_linear(X, W, b):
+    if X.ndim == 0 or W.ndim != 2 or X.shape[-1] != W.shape[0] or (b is not None and np.shape(b) != W.shape[1:]):
+        shapes = ", ".join(str(np.shape(array)) for array in (X, W, b) if array is not None)
+        raise ValueError(f"X, W{' and b' if b is not None else ''} do not fit each other: their shapes are {shapes}")

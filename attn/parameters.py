@@ -1,67 +1,135 @@
-"""How many numbers a transformer has to learn."""
+"""What a transformer is made of: its sizes, how many numbers it has to learn, and what running it takes."""
 
 from dataclasses import dataclass
 
+CHOICES = {
+    "positions": ("learned", "sinusoid", "relative", "rotary", "none"),
+    "norm": ("pre", "post", "none"),
+    "activation": ("gelu", "relu"),
+    "biases": ("all", "mlp", "none"),
+    "unembedding": ("tied", "separate", "none"),
+}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """The sizes of a decoder-only transformer.
+    """All that has to be said of a transformer before its parameters are drawn; GPT-2's choices unless told.
 
     Parameters
     ----------
-    d_model : int
-        Numbers in an embedding.
-    n_heads, d_k : int
-        Heads in a layer, and numbers in a query, a key and a value of each.
-    n_layers, vocab_size, n_positions : int
+    vocab_size, d_model, n_heads, n_layers : int
+    d_k : int, optional
+        Numbers in a query, a key and a value of a head; d_model / n_heads unless given.
     d_ff : int, optional
-        Hidden numbers of the MLP; 4 d_model unless given.
+        Hidden numbers of the MLP; 4 d_model unless given, and no MLP for 0.
+    n_key_heads : int, optional
+        Heads of keys and values; as many as heads unless given.
+    n_positions : int, optional
+        The longest text; any length unless given. Learned positions need it.
+    positions : {"learned", "sinusoid", "relative", "rotary", "none"}
+    max_distance : int, optional
+        The largest distance that relative positions tell from the next one; 8 unless given.
+    norm : {"pre", "post", "none"}
+        Whether the stream is normalised before each sublayer and once at the end (GPT-2), or
+        after each sublayer and once at the beginning (BERT).
+    activation : {"gelu", "relu"}
+    biases : {"all", "mlp", "none"}
+        Whether attention, MLP and a separate unembedding have biases, or the last two alone.
+    unembedding : {"tied", "separate", "none"}
+        Whether tokens are scored by the embedding once more, by a matrix of its own, or not.
+    cross : bool
+        Whether each layer also attends to a context.
+    n_token_types : int
+        Rows of a second embedding, as BERT has for its two sentences.
+    scale : float, optional
+        What dot products are multiplied by; d_k ** -0.5 unless given.
+    epsilon : float
+        What layer norm adds to a variance.
 
     Raises
     ------
     ValueError
-        If a size is not a positive integer.
+        If a size is none, a choice is unknown, or two of them contradict each other.
 
     Examples
     --------
-    >>> TransformerConfig(768, 12, 64, 12, 50257, 2048).d_ff
+    >>> TransformerConfig(vocab_size=50257, d_model=768, n_heads=12, n_layers=12, n_positions=1024).d_ff
     3072
     """
 
+    vocab_size: int
     d_model: int
     n_heads: int
-    d_k: int
     n_layers: int
-    vocab_size: int
-    n_positions: int
+    d_k: int | None = None
     d_ff: int | None = None
+    n_key_heads: int | None = None
+    n_positions: int | None = None
+    positions: str = "learned"
+    max_distance: int | None = None
+    norm: str = "pre"
+    activation: str = "gelu"
+    biases: str = "all"
+    unembedding: str = "tied"
+    cross: bool = False
+    n_token_types: int = 0
+    scale: float | None = None
+    epsilon: float = 1e-5
 
     def __post_init__(self):
-        if self.d_ff is None:
-            object.__setattr__(self, "d_ff", 4 * self.d_model)
-        for name, size in vars(self).items():
-            if not isinstance(size, int) or size < 1:
-                raise ValueError(f"{name} must be a positive integer, but is {size!r}")
+        for name, options in CHOICES.items():
+            if getattr(self, name) not in options:
+                raise ValueError(f"{name} must be one of {', '.join(options)}, but is {getattr(self, name)!r}")
+        for name in ("vocab_size", "d_model", "n_heads", "n_layers"):
+            _check_size(name, getattr(self, name))
+        if self.d_k is None and self.d_model % self.n_heads:
+            raise ValueError(f"n_heads must divide d_model, but {self.n_heads} does not divide {self.d_model}")
+        if self.max_distance is not None and self.positions != "relative":
+            raise ValueError(f"max_distance is for relative positions, but positions is {self.positions!r}")
+        self._default(d_k=self.d_model // self.n_heads, d_ff=4 * self.d_model, n_key_heads=self.n_heads)
+        if self.positions == "relative":
+            self._default(max_distance=8)
+        for name in ("d_k", "n_key_heads", "n_positions", "max_distance"):
+            if getattr(self, name) is not None:
+                _check_size(name, getattr(self, name))
+        for name in ("d_ff", "n_token_types"):
+            _check_size(name, getattr(self, name), smallest=0)
+        self._check_together()
+
+    def _default(self, **sizes):
+        for name, size in sizes.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, size)
+
+    def _check_together(self):
+        if self.n_heads % self.n_key_heads:
+            raise ValueError(f"n_key_heads must divide n_heads, but {self.n_key_heads} does not divide {self.n_heads}")
+        if self.positions == "learned" and self.n_positions is None:
+            raise ValueError("learned positions are a table, so n_positions must be given")
+        for kind, name in {"sinusoid": "d_model", "rotary": "d_k"}.items():
+            if self.positions == kind and getattr(self, name) % 2:
+                raise ValueError(f"{kind} positions need an even {name}, but it is {getattr(self, name)}")
 
 
-def count_parameters(config, *, biases=True, norms=True, positions=True, tied=True):
+def _check_size(name, size, smallest=1):
+    if not isinstance(size, int) or isinstance(size, bool) or size < smallest:
+        kind = "a positive integer" if smallest else "zero or a positive integer"
+        raise ValueError(f"{name} must be {kind}, but is {size!r}")
+
+
+def count_parameters(config):
     """Count the parameters of a transformer, part by part.
 
     Parameters
     ----------
     config : TransformerConfig
-    biases, norms, positions : bool
-        Whether the model has biases, two layer norms a layer and a final one, and a learned
-        table of positions. What it has not counts zero.
-    tied : bool
-        Whether the unembedding is the embedding once more; then it counts zero.
 
     Returns
     -------
     dict of int, in parameters
         `W_Q`, `W_K`, `value_down` and `value_up` of one head, their sum `head`, the
         `attention_block` of one layer, `attention` and `mlp` of all layers (matrices only),
-        `embedding`, `unembedding`, `positions`, `norms`, `biases`, and the `total`.
+        `embedding`, `unembedding`, `positions`, `token_types`, `norms`, `biases`, and the `total`.
 
     Notes
     -----
@@ -74,24 +142,87 @@ def count_parameters(config, *, biases=True, norms=True, positions=True, tied=Tr
     174604259328
     """
     d_model, n_layers, d_ff = config.d_model, config.n_layers, config.d_ff
-    d_heads = config.n_heads * config.d_k
-    matrix = d_model * config.d_k
+    n_blocks, separate = 1 + config.cross, config.unembedding == "separate"
+    matrix, d_heads, d_key_heads = (
+        d_model * config.d_k,
+        config.n_heads * config.d_k,
+        config.n_key_heads * config.d_k,
+    )
     counts = {"W_Q": matrix, "W_K": matrix, "value_down": matrix, "value_up": matrix, "head": 4 * matrix}
-    counts["attention_block"] = config.n_heads * counts["head"]
+    counts["attention_block"] = 2 * d_model * (d_heads + d_key_heads)
+    tables = {
+        "learned": (config.n_positions or 0) * d_model,
+        "relative": n_layers * config.n_heads * (2 * (config.max_distance or 0) + 1),
+    }
+    n_norms = n_layers * (n_blocks + (d_ff > 0)) + 1
+    biases = {
+        "all": n_layers * n_blocks * (d_heads + 2 * d_key_heads + d_model),
+        "mlp": n_layers * (d_ff + d_model if d_ff else 0) + (config.vocab_size if separate else 0),
+    }
     parts = {
-        "attention": n_layers * counts["attention_block"],
+        "attention": n_layers * n_blocks * counts["attention_block"],
         "mlp": n_layers * 2 * d_model * d_ff,
         "embedding": config.vocab_size * d_model,
-        "unembedding": 0 if tied else config.vocab_size * d_model,
-        "positions": config.n_positions * d_model if positions else 0,
-        "norms": (2 * n_layers + 1) * 2 * d_model if norms else 0,
-        "biases": n_layers * (3 * d_heads + d_model + d_ff + d_model) if biases else 0,
+        "unembedding": config.vocab_size * d_model if separate else 0,
+        "positions": tables.get(config.positions, 0),
+        "token_types": config.n_token_types * d_model,
+        "norms": n_norms * 2 * d_model if config.norm != "none" else 0,
+        "biases": {"all": sum(biases.values()), "mlp": biases["mlp"], "none": 0}[config.biases],
     }
     return {**counts, **parts, "total": sum(parts.values())}
 
 
+def cache_bytes(config, n_tokens, *, bytes_each=2):
+    """Return the bytes of all keys and values that are kept while n_tokens are read or written.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+    n_tokens : int
+    bytes_each : int
+        2 for the numbers of 16 bits with which models are usually run.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> cache_bytes(GPT3["175B"], 1) / 2**20
+    4.5
+    """
+    return 2 * bytes_each * config.n_layers * config.n_key_heads * config.d_k * n_tokens
+
+
+def pattern_bytes(config, n_tokens, *, bytes_each=2):
+    """Return the bytes of the patterns of one layer, if all of them are held at once."""
+    return bytes_each * config.n_heads * n_tokens**2
+
+
+def share_of_pairs(config, n_tokens):
+    """Return the share of the last token's work in a layer that goes into pairs of tokens.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+    n_tokens : int
+        How many keys it is compared with, its own included.
+
+    Returns
+    -------
+    float
+        Work is counted in multiplications and additions: two for each number of the matrices,
+        two for each number of a key and of a value that is met.
+    """
+    pairs = 4 * n_tokens * config.n_heads * config.d_k
+    matrices = 2 * config.d_model * (2 * (config.n_heads + config.n_key_heads) * config.d_k + 2 * config.d_ff)
+    return pairs / (pairs + matrices)
+
+
 def _gpt3(n_layers, d_model, n_heads, d_k):
-    return TransformerConfig(d_model, n_heads, d_k, n_layers, vocab_size=50_257, n_positions=2_048)
+    return TransformerConfig(
+        vocab_size=50_257, d_model=d_model, n_heads=n_heads, n_layers=n_layers, d_k=d_k, n_positions=2_048
+    )
 
 
 # Brown et al. 2020, table 2.1. Two of its rows contradict themselves: XL prints 24 heads of 128 numbers, which is

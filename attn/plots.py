@@ -41,12 +41,10 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, di
     matrix = np.asarray(matrix, dtype=float)
     _check_labels(matrix, rows, columns)
     reach = reach or (max(np.abs(matrix).max(), 1e-12) if signed else 1)
-    ax.imshow(matrix, cmap=SIGNED if signed else WEIGHTS, vmin=-reach if signed else 0, vmax=reach)
+    image = ax.imshow(matrix, cmap=SIGNED if signed else WEIGHTS, vmin=-reach if signed else 0, vmax=reach)
     for (i, j), number in np.ndenumerate(matrix):
-        strength = abs(number) / reach
-        ax.text(
-            j, i, f"{number:.{digits}f}", ha="center", va="center", size=8, color="white" if strength > 0.6 else "black"
-        )
+        ink = _ink(image.cmap(image.norm(number)))
+        ax.text(j, i, f"{number:.{digits}f}", ha="center", va="center", size=8, color=ink)
     return _label(ax, rows, columns, title)
 
 
@@ -114,6 +112,13 @@ def _check_labels(matrix, rows, columns):
         raise ValueError(
             f"{len(rows)} row and {len(columns)} column labels do not fit a matrix of shape {matrix.shape}"
         )
+
+
+def _ink(paper):
+    """Return the colour, black or white, that stands out more from a colour (WCAG 2)."""
+    channels = np.array(paper[:3])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"
 
 
 def _label(ax, rows, columns, title):

@@ -6,15 +6,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from tqdm.auto import tqdm
 
+from attn._arrays import as_floats, row_sums
+from attn.tape import leaves
 
-def cross_entropy(logits, targets, keep=None):
+
+def cross_entropy(logits, targets, loss_mask=None):
     """Measure in nats how surprising the targets are, and give the gradient.
 
     Parameters
     ----------
-    logits : array, shape (..., n_outputs)
-    targets : array of int, shape (...)
-    keep : array of bool, shape (...), optional
+    logits : array_like, shape (..., n_outputs)
+    targets : array_like of int, shape (...)
+    loss_mask : array_like of bool, shape (...), optional
         Which places count; all unless given.
 
     Returns
@@ -22,36 +25,46 @@ def cross_entropy(logits, targets, keep=None):
     loss : float
         Mean over the places that count.
     grad_logits : array, shape (..., n_outputs)
+        Zero at the places that do not count.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, a target is not an output, or no place counts.
+        If the shapes do not fit, a target that counts is not an output, or no place counts.
+    TypeError
+        If targets are not integers, or the loss mask is neither boolean nor made of 0 and 1.
 
     Notes
     -----
     -log softmax(logits)[target]; its gradient is softmax(logits) less 1 at the target.
     """
-    targets = np.asarray(targets)
-    keep = np.ones(targets.shape, dtype=bool) if keep is None else np.asarray(keep)
-    if targets.shape != logits.shape[:-1] or keep.shape != targets.shape or not keep.any():
+    (logits,), targets = as_floats(logits=logits), np.asarray(targets)
+    counts = np.ones(targets.shape, bool) if loss_mask is None else _as_booleans(loss_mask)
+    if targets.shape != logits.shape[:-1] or counts.shape != targets.shape or not counts.any():
         raise ValueError(
-            f"each place needs one target: logits {logits.shape}, targets {targets.shape}, kept {keep.sum()} of {keep.shape}"
+            f"each place needs one target, and one at least must count: logits have shape {logits.shape}, "
+            f"targets {targets.shape}, {counts.sum()} of {counts.shape} count"
         )
-    if not 0 <= targets.min() <= targets.max() < logits.shape[-1]:
+    if targets.dtype.kind not in "iu":
+        raise TypeError(f"targets must be integers, but their type is {targets.dtype}")
+    rows, wanted = logits[counts], targets[counts]
+    if not 0 <= wanted.min() <= wanted.max() < logits.shape[-1]:
         raise ValueError(
-            f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {targets.min()} to {targets.max()}"
+            f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
         )
-    places = (*np.indices(targets.shape), targets)
-    top = np.max(logits, axis=-1)
-    grad = np.exp(logits - top[..., None])
-    total = np.sum(grad, axis=-1)
-    surprise = np.log(total) + top - logits[places]
-    grad /= total[..., None]  # softmax of the logits; the powers are needed for the loss as well
-    grad[places] -= 1
-    count = int(keep.sum())
-    grad *= (keep / count)[..., None].astype(grad.dtype)
-    return float(np.sum(surprise[keep])) / count, grad
+    places = np.arange(len(rows)), wanted
+    top = np.max(rows, axis=-1, keepdims=True)
+    powers = np.exp(rows - top)
+    total = row_sums(powers)
+    loss = float(np.mean((np.log(total) + top)[:, 0] - rows[places]))
+    powers *= 1 / total  # softmax of the logits; the powers were needed for the loss as well
+    powers[places] -= 1
+    powers /= len(rows)
+    if len(rows) == counts.size:
+        return loss, powers.reshape(logits.shape)
+    grad = np.zeros_like(logits)
+    grad[counts] = powers
+    return loss, grad
 
 
 def batches(rng, steps, size, *arrays):
@@ -92,7 +105,67 @@ class Trained:
     probes: list = field(default_factory=list)
 
 
-def train(params, gradients, data, steps, *, rate, warm_up=0, clip=1.0, probe=None, probe_every=1):
+class Adam:
+    """Moves parameters against their gradients, each by steps of its own size.
+
+    Parameters
+    ----------
+    params : nested dict of arrays
+        Where to start; left as it is.
+    beta_1, beta_2 : float
+        How much of the mean of gradients, and of their squares, is kept from step to step.
+    epsilon : float
+        Keeps the division from zero.
+
+    Attributes
+    ----------
+    params : nested dict of arrays
+        As they are now; they change in place.
+
+    Notes
+    -----
+    Kingma and Ba 2015.
+    """
+
+    def __init__(self, params, *, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
+        self._vector, self.params = _flatten(params)
+        self._mean, self._square = np.zeros_like(self._vector), np.zeros_like(self._vector)
+        self._grad, self._change = np.empty_like(self._vector), np.empty_like(self._vector)
+        self._betas, self._epsilon, self._n_steps = (beta_1, beta_2), epsilon, 0
+
+    def step(self, grads, learning_rate, *, clip=np.inf):
+        """Move the parameters by one step.
+
+        Parameters
+        ----------
+        grads : nested dict of arrays
+            As the parameters, in any order.
+        learning_rate : float
+        clip : float
+            A longer gradient, by the norm over all parameters, is shortened to this.
+
+        Raises
+        ------
+        ValueError
+            If a gradient is missing, or has another shape than its parameter.
+        """
+        (beta_1, beta_2), grad, change = self._betas, self._grad, self._change
+        np.concatenate([part.ravel() for part in _in_order(self.params, grads)], out=grad, casting="same_kind")
+        grad *= min(1.0, clip / (float(grad @ grad) ** 0.5 + 1e-12))
+        self._n_steps += 1
+        self._mean *= beta_1
+        self._mean += np.multiply(grad, 1 - beta_1, out=change)
+        self._square *= beta_2
+        np.multiply(grad, grad, out=change)
+        self._square += np.multiply(change, 1 - beta_2, out=change)
+        np.sqrt(self._square, out=change)
+        change += self._epsilon
+        np.divide(self._mean, change, out=change)
+        change *= learning_rate * (1 - beta_2**self._n_steps) ** 0.5 / (1 - beta_1**self._n_steps)
+        self._vector -= change
+
+
+def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0, probe=None, probe_every=1):
     """Train by Adam with warm-up, linear decay and clipped gradients.
 
     A keyboard interrupt ends it early and keeps what it has.
@@ -106,11 +179,11 @@ def train(params, gradients, data, steps, *, rate, warm_up=0, clip=1.0, probe=No
     data : iterable of tuples
         As from `batches`.
     steps : int
-        How many are planned; the rate falls to zero by then.
-    rate : float
-        The highest learning rate.
+        How many are planned; the learning rate falls to zero by then.
+    learning_rate : float
+        The highest.
     warm_up : int
-        Steps in which the rate rises to it.
+        Steps in which the learning rate rises to it.
     clip : float
         Longest gradient, as the norm over all parameters.
     probe : callable, optional
@@ -120,47 +193,56 @@ def train(params, gradients, data, steps, *, rate, warm_up=0, clip=1.0, probe=No
     Returns
     -------
     Trained
-
-    Notes
-    -----
-    Kingma and Ba 2015, with beta_1 0.9 and beta_2 0.98.
     """
-    vector, params = _flatten(params)
-    mean, square = np.zeros_like(vector), np.zeros_like(vector)
-    trained = Trained(params)
+    adam = Adam(params)
+    trained = Trained(adam.params)
+    _keep_freed_memory()
     if probe:
-        trained.probes.append(probe(params))
+        trained.probes.append(probe(adam.params))
     try:
         quiet = "TQDM_DISABLE" in os.environ  # the bar in notebooks does not look there by itself
         for step, batch in enumerate(tqdm(data, total=steps, leave=False, disable=quiet), start=1):
-            loss, grads = gradients(params, *batch)
+            loss, grads = gradients(adam.params, *batch)
             trained.losses.append(loss)
-            grad = np.concatenate([part.ravel() for part in leaves(grads)])
-            grad *= min(1.0, clip / (float(np.linalg.norm(grad)) + 1e-12))
-            now = rate * min(1.0, step / (warm_up + 1)) * max(0.0, 1 - (step - 1) / steps)
-            _adam(vector, grad, mean, square, step, now)
+            adam.step(grads, learning_rate * schedule(step, steps, warm_up), clip=clip)
             if probe and step % probe_every == 0:
-                trained.probes.append(probe(params))
+                trained.probes.append(probe(adam.params))
     except KeyboardInterrupt:
         print(f"stopped after {len(trained.losses)} of {steps} steps")
     return trained
 
 
-def leaves(params):
-    """Yield the arrays of nested dicts in order."""
-    for part in params.values():
+def schedule(step, steps, warm_up):
+    """Return the share of the learning rate for a step, counted from 1: it rises in `warm_up` steps and falls to zero."""
+    return min(1.0, step / (warm_up + 1)) * max(0.0, 1 - (step - 1) / steps)
+
+
+def _keep_freed_memory():
+    """Let the C library keep what a step frees for the next one, in place of asking the system for it anew.
+
+    glibc keeps up to twice the size of the largest array that was freed, as long as that is below 32 MiB.
+    """
+    np.empty(31 * 2**20, np.uint8)
+
+
+def _in_order(params, grads, path=""):
+    """Yield the gradient of each parameter, found by its name."""
+    if unknown := set(params) ^ set(grads):
+        raise ValueError(f"parameters and gradients differ in {', '.join(path + name for name in sorted(unknown))}")
+    for name, part in params.items():
         if isinstance(part, dict):
-            yield from leaves(part)
+            yield from _in_order(part, grads[name], f"{path}{name} / ")
+        elif np.shape(grads[name]) != part.shape:
+            raise ValueError(f"{path}{name} has shape {part.shape}, but its gradient has shape {np.shape(grads[name])}")
         else:
-            yield part
+            yield grads[name]
 
 
-def _adam(vector, grad, mean, square, step, rate, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
-    """Move the parameters by one step of Adam, in place."""
-    mean += (1 - beta_1) * (grad - mean)
-    square += (1 - beta_2) * (grad * grad - square)
-    size = rate * (1 - beta_2**step) ** 0.5 / (1 - beta_1**step)
-    vector -= size * mean / (np.sqrt(square) + epsilon)
+def _as_booleans(mask):
+    mask = np.asarray(mask)
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise TypeError(f"a loss mask is boolean, or made of 0 and 1, but its type is {mask.dtype}")
+    return mask.astype(bool)
 
 
 def _flatten(params):

@@ -1,376 +1,470 @@
-"""Transformers built from the layers: an encoder, a decoder, and both together.
+"""Transformers built from the layers: encoders, decoders, what a run has seen, and what it may not see.
 
-Parameters are nested dicts of arrays. A forward pass is handed a `Tape`; it writes down what is
-needed to go back, and what each attention layer has seen.
+Parameters are nested dicts of arrays, and a `TransformerConfig` says all else. Layers are counted
+from 1, as their names in the parameters are, and heads from 0.
 """
 
-from dataclasses import dataclass
+import functools
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from attn.attention import (
-    causal_mask,
-    scaled_dot_product_attention,
-    scaled_dot_product_attention_backward,
-    softmax_backward,
-)
-from attn.heads import merge, merge_backward, split, split_backward
+from attn.attention import causal_mask, scaled_dot_product_attention
+from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.layers import (
-    back_through_norm,
+    add,
     embedding,
-    embedding_backward,
+    feed_forward,
+    layer_norm,
     linear,
-    linear_backward,
-    normalise,
     relative_bias,
-    relative_bias_backward,
     rotary,
-    rotary_backward,
     sinusoid,
+    unembedding,
 )
+from attn.tape import differentiable
 
-POSITIONS = ("none", "sinusoid", "rotary", "relative")
+_open_trace = ContextVar("open trace", default=None)
+
+
+# --- what a run has seen --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Attended:
-    """What one attention layer has seen in a forward pass.
+class AttentionTrace:
+    """What one attention has seen.
 
     Parameters
     ----------
     Q : array, shape (..., n_heads, n_queries, d_k)
     K : array, shape (..., n_heads, n_keys, d_k)
-    V : array, shape (..., n_heads, n_keys, d_v)
+    V : array, shape (..., n_heads, n_keys, d_k)
+        Each as it was compared and mixed: turned, if positions are rotary.
     weights : array, shape (..., n_heads, n_queries, n_keys)
+    scale : float
+        What dot products were multiplied by.
+    relative : array, shape (n_heads, 2 * max_distance + 1), or None
+        The table of relative positions.
     """
 
     Q: np.ndarray
     K: np.ndarray
     V: np.ndarray
     weights: np.ndarray
+    scale: float
+    relative: np.ndarray | None = None
 
     @property
     def scores(self):
-        """The scaled scores before any mask or bias: array, shape (..., n_heads, n_queries, n_keys)."""
-        return self.Q @ np.swapaxes(self.K, -1, -2) * self.Q.shape[-1] ** -0.5
+        """Scaled, with what relative positions add, before anything is hidden: shape as of the weights."""
+        scores = self.Q @ np.swapaxes(self.K, -1, -2) * self.scale
+        return scores if self.relative is None else scores + relative_bias(self.relative, *scores.shape[-2:])
 
 
-class Tape:
-    """Writes down each step of a forward pass, so that gradients can go back through all of them.
+@dataclass(frozen=True)
+class LayerTrace:
+    """What one layer has seen.
+
+    Parameters
+    ----------
+    attention, cross : AttentionTrace
+        `cross` is None where there is no cross-attention.
+    after_attention, after_mlp : array, shape (..., n, d_model)
+        The stream behind all attention of the layer, and behind its MLP.
+    """
+
+    attention: AttentionTrace
+    cross: AttentionTrace | None
+    after_attention: np.ndarray
+    after_mlp: np.ndarray
+
+
+@dataclass
+class Trace:
+    """Keeps what every layer that runs inside `with` has seen.
 
     Attributes
     ----------
-    attended : list of Attended
-        One for each attention layer, in the order in which they ran.
+    embedded : list of array, shape (..., n, d_model)
+        The stream that entered layer 1, for each run.
+    layers : list of LayerTrace
+        In the order in which they ran; layer 1 is `layers[0]`.
     """
 
-    def __init__(self):
-        self._steps = []
-        self.attended = []
+    embedded: list = field(default_factory=list)
+    layers: list = field(default_factory=list)
 
-    def add(self, output, inputs, backward):
-        """Write down that `output` came from `inputs`; `backward` takes its gradient to theirs."""
-        self._steps.append((output, inputs, backward))
-        return output
+    def __enter__(self):
+        self._token = _open_trace.set(self)
+        return self
 
-    def gradients(self, params, *pairs):
-        """Return the gradients of parameters, in nested dicts like theirs.
-
-        Parameters
-        ----------
-        params : nested dict of arrays
-        *pairs : (array, array)
-            An array that the forward pass made, and the gradient of the loss with respect to it.
-
-        Returns
-        -------
-        nested dict of arrays
-            Zeros for what took no part.
-        """
-        found = {}
-
-        def collect(array, grad):
-            found[id(array)] = found[id(array)] + grad if id(array) in found else grad
-
-        for output, grad in pairs:
-            collect(output, grad)
-        for output, inputs, backward in reversed(self._steps):
-            if id(output) not in found:
-                continue
-            for array, grad in zip(inputs, backward(found.pop(id(output)))):
-                collect(array, grad)
-        return _like(params, found)
+    def __exit__(self, *_):
+        _open_trace.reset(self._token)
 
 
-def init_stack(
-    rng,
-    *,
-    vocab_size,
-    d_model,
-    n_heads,
-    n_layers,
-    d_k=None,
-    d_ff=None,
-    positions="none",
-    reach=8,
-    cross=False,
-    dtype=np.float32,
-):
-    """Return random parameters for a stack of attention layers.
+# --- what a run may not see -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Forbid:
+    """Keep queries from keys: an intervention for `encoder` and `decoder`.
+
+    Parameters
+    ----------
+    edges : list of (query, key), or array of bool, shape (..., n, n)
+        The positions that may not attend, or True where a query (row) may not see a key (column).
+    layer : int, optional
+        The layer, from 1 on; all unless given.
+    head : int, optional
+        The head, from 0 on; all unless given.
+    """
+
+    edges: object
+    layer: int | None = None
+    head: int | None = None
+
+
+def switch_off(layer, head):
+    """Return the intervention that lets one head attend to nothing, so that it writes nothing."""
+    return Forbid(True, layer, head)
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Put other vectors into the stream: an intervention for `encoder` and `decoder`.
+
+    Parameters
+    ----------
+    place : int or slice
+        The positions that are replaced.
+    stream : array, shape (..., d_model)
+        What stands there from now on, such as `trace.layers[2].after_mlp[..., place, :]` of another run.
+    layer : int
+        The layer, from 1 on; 0 for what enters layer 1.
+    after : {"mlp", "attention"}
+        Which stream of the layer.
+    """
+
+    place: int | slice
+    stream: np.ndarray
+    layer: int
+    after: str = "mlp"
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+
+def init_transformer(rng, config, *, dtype=np.float32):
+    """Draw the parameters of a transformer.
 
     Parameters
     ----------
     rng : numpy Generator
-    vocab_size, d_model, n_heads, n_layers : int
-    d_k : int, optional
-        Numbers in a query, a key and a value of a head; d_model / n_heads unless given.
-    d_ff : int, optional
-        Hidden numbers of the MLP behind each attention; 2 d_model unless given, and none for 0.
-    positions : {"none", "sinusoid", "rotary", "relative"}
-    reach : int
-        How far relative positions are told apart.
-    cross : bool
-        Whether each layer also attends to a context.
+    config : TransformerConfig
     dtype : numpy dtype
 
     Returns
     -------
     nested dict of arrays
-        `embedding`, one dict a layer, and the last layer norm. Values have mean 0 and variance
-        1 / d_in; embeddings have variance 1, biases are zero.
-
-    Raises
-    ------
-    ValueError
-        If `n_heads` does not divide `d_model` and no `d_k` is given.
+        `count_parameters(config)["total"]` numbers. Matrices have mean 0 and variance 1 / d_in, so
+        have tied embeddings, which are an unembedding as well; other embeddings have variance 1,
+        gains are one, biases and relative positions zero.
     """
-    if d_k is None and d_model % n_heads:
-        raise ValueError(f"n_heads must divide d_model, but {n_heads} does not divide {d_model}")
-    d_k = d_model // n_heads if d_k is None else d_k
-    d_ff = 2 * d_model if d_ff is None else d_ff
+    d_model, heads, key_heads, d_k = config.d_model, config.n_heads, config.n_key_heads, config.d_k
 
-    def matrix(*shape):
-        return _random_matrix(rng, dtype, *shape)
+    def matrix(*shape, variance):
+        return _draw(rng, shape, variance, dtype)
 
     def norm():
-        return {"gain": np.ones(d_model, dtype), "bias": np.zeros(d_model, dtype)}
+        parts = {"gain": np.ones(d_model, dtype), "bias": np.zeros(d_model, dtype)}
+        return {} if config.norm == "none" else {"norm": parts}
 
-    def attention(has_bias):
-        heads = {name: matrix(n_heads, d_model, d_k) for name in ("W_Q", "W_K", "W_V")}
-        W_O = matrix(n_heads * d_k, d_model).reshape(n_heads, d_k, d_model)
-        bias = {"relative": np.zeros((n_heads, 2 * reach + 1), dtype)} if has_bias else {}
-        return {"norm": norm(), **heads, "W_O": W_O, **bias}
+    def zeros(wanted, **shapes):
+        return {name: np.zeros(shape, dtype) for name, shape in shapes.items()} if wanted else {}
 
-    params = {"embedding": rng.normal(size=(vocab_size, d_model)).astype(dtype)}
-    for number in range(1, n_layers + 1):
-        layer = {"attention": attention(_check_positions(positions) == "relative")}
-        if cross:
-            layer["cross"] = attention(False)
-        if d_ff:
-            layer["feed_forward"] = {
-                "norm": norm(),
-                "W_1": matrix(d_model, d_ff),
-                "b_1": np.zeros(d_ff, dtype),
-                "W_2": matrix(d_ff, d_model),
-                "b_2": np.zeros(d_model, dtype),
-            }
-        params[f"layer {number}"] = layer
-    return {**params, "norm": norm()}
+    def attention(is_self):
+        matrices = {
+            "W_Q": matrix(heads, d_model, d_k, variance=1 / d_model),
+            "W_K": matrix(key_heads, d_model, d_k, variance=1 / d_model),
+            "W_V": matrix(key_heads, d_model, d_k, variance=1 / d_model),
+            "W_O": matrix(heads, d_k, d_model, variance=1 / (heads * d_k)),
+        }
+        has_table = is_self and config.positions == "relative"
+        table = zeros(has_table, relative=(heads, 2 * (config.max_distance or 0) + 1))
+        biases = zeros(
+            config.biases == "all", b_Q=(heads, d_k), b_K=(key_heads, d_k), b_V=(key_heads, d_k), b_O=(d_model,)
+        )
+        return {**norm(), **matrices, **table, **biases}
+
+    def mlp():
+        biases = zeros(config.biases != "none", b_1=(config.d_ff,), b_2=(d_model,))
+        W_1 = matrix(d_model, config.d_ff, variance=1 / d_model)
+        return {**norm(), "W_1": W_1, "W_2": matrix(config.d_ff, d_model, variance=1 / config.d_ff), **biases}
+
+    tied = config.unembedding == "tied"
+    params = {"embedding": matrix(config.vocab_size, d_model, variance=1 / d_model if tied else 1)}
+    if config.positions == "learned":
+        params["positions"] = matrix(config.n_positions, d_model, variance=1 / d_model if tied else 1)
+    if config.n_token_types:
+        params["token_types"] = matrix(config.n_token_types, d_model, variance=1 / d_model if tied else 1)
+    for number in range(1, config.n_layers + 1):
+        cross = {"cross": attention(is_self=False)} if config.cross else {}
+        params[f"layer {number}"] = {"attention": attention(is_self=True), **cross}
+        if config.d_ff:
+            params[f"layer {number}"]["mlp"] = mlp()
+    params.update(norm())
+    if config.unembedding == "separate":
+        W = matrix(d_model, config.vocab_size, variance=1 / d_model)
+        params["unembedding"] = {"W": W, **zeros(config.biases != "none", b=(config.vocab_size,))}
+    return params
 
 
-def init_readout(rng, d_model, n_outputs, dtype=np.float32):
-    """Return random parameters for `read_out`: a dict of W, shape (d_model, n_outputs), and b."""
-    return {"W": _random_matrix(rng, dtype, d_model, n_outputs), "b": np.zeros(n_outputs, dtype)}
+def _draw(rng, shape, variance, dtype):
+    return (rng.normal(size=shape) * variance**0.5).astype(dtype)
 
 
-def stack(
-    tape, params, tokens, *, causal=False, mask=None, context=None, context_mask=None, positions="none", scale=None
-):
-    """Run tokens through a stack: an encoder, or a decoder if causal.
+# --- running --------------------------------------------------------------------------------------
+
+
+def encoder(params, config, tokens, *, mask=None, token_types=None, interventions=()):
+    """Read a text: every token may attend to every other.
 
     Parameters
     ----------
-    tape : Tape
     params : nested dict of arrays
-        As from `init_stack`.
+        As from `init_transformer`.
+    config : TransformerConfig
     tokens : array of int, shape (..., n)
-    causal : bool
-        Whether a token sees only itself and what came before.
     mask : array of bool, shape (..., n), optional
         False for padding, which nobody may attend to.
-    context : array, shape (..., m, d_model), optional
-        What the cross-attention of each layer attends to.
-    context_mask : array of bool, shape (..., m), optional
-    positions : {"none", "sinusoid", "rotary", "relative"}
-        As given to `init_stack`.
-    scale : float, optional
-        What dot products are multiplied by; `d_k ** -0.5` unless given.
-
-    Returns
-    -------
-    array, shape (..., n, d_model)
-        After the last layer norm.
-    """
-    n = np.shape(tokens)[-1]
-    X = _embed(tape, params["embedding"], tokens)
-    if _check_positions(positions) == "sinusoid":
-        X = tape.add(X + sinusoid(n, X.shape[-1]).astype(X.dtype), (X,), lambda grad: (grad,))
-    seen = _allowed(causal_mask(n) if causal else None, mask)
-    for name, layer in params.items():
-        if not name.startswith("layer"):
-            continue
-        normal = _norm(tape, X, layer["attention"]["norm"])
-        X = _sum(tape, X, _attend(tape, normal, normal, layer["attention"], seen, positions == "rotary", scale))
-        if "cross" in layer:
-            normal = _norm(tape, X, layer["cross"]["norm"])
-            X = _sum(
-                tape, X, _attend(tape, normal, context, layer["cross"], _allowed(None, context_mask), False, scale)
-            )
-        if "feed_forward" in layer:
-            X = _sum(tape, X, _feed(tape, _norm(tape, X, layer["feed_forward"]["norm"]), layer["feed_forward"]))
-    return _norm(tape, X, params["norm"])
-
-
-def read_out(tape, params, X):
-    """Return one score for each possible output: array, shape (..., n_outputs)."""
-    return _linear(tape, X, params["W"], params["b"])
-
-
-def decoder_only(tape, params, tokens, *, positions="none"):
-    """Return scores for the next token at each place.
-
-    Parameters
-    ----------
-    tape : Tape
-    params : dict with "decoder" (as from `init_stack`) and "readout" (as from `init_readout`)
-    tokens : array of int, shape (..., n)
-    positions : str
-        As given to `init_stack`.
+    token_types : array of int, shape (..., n), optional
+        Which row of `token_types` each token gets; the first unless given.
+    interventions : sequence of Forbid and Replace
 
     Returns
     -------
     array, shape (..., n, vocab_size)
+        One logit for each possible token; without an unembedding the stream, shape (..., n, d_model).
+
+    Raises
+    ------
+    ValueError
+        If the text is longer than `config.n_positions`, or something does not fit.
     """
-    return read_out(tape, params["readout"], stack(tape, params["decoder"], tokens, causal=True, positions=positions))
+    tokens = _checked(config, tokens, None, 0, interventions)
+    if mask is not None and np.shape(mask) != tokens.shape:
+        raise ValueError(f"a mask of shape {np.shape(mask)} does not fit tokens of shape {tokens.shape}")
+    X = _embed(params, config, tokens, token_types, 0)
+    return _run(X, params, config, _for_all_heads(mask), interventions=interventions)
 
 
-def encoder_decoder(tape, params, source, target, *, source_mask=None, positions="none"):
-    """Return scores for the next target token at each place, given a source.
+def decoder(params, config, tokens, *, context=None, context_mask=None, cache=None, interventions=()):
+    """Read a text from left to right: a token may attend to itself and to what came before.
 
     Parameters
     ----------
-    tape : Tape
-    params : dict with "encoder", "decoder" (with cross-attention) and "readout"
-    source : array of int, shape (..., m)
-    target : array of int, shape (..., n)
-    source_mask : array of bool, shape (..., m), optional
+    params : nested dict of arrays
+        As from `init_transformer`.
+    config : TransformerConfig
+    tokens : array of int, shape (..., n)
+    context : array, shape (..., m, d_model), optional
+        What cross-attention attends to.
+    context_mask : array of bool, shape (..., m), optional
         False for padding.
-    positions : str
-        Of the encoder; the decoder has sinusoids.
+    cache : Cache, optional
+        Keys and values of what came before; those of `tokens` are added to it.
+    interventions : sequence of Forbid and Replace
 
     Returns
     -------
-    scores : array, shape (..., n, vocab_size)
-    encoded : array, shape (..., m, d_model)
-        What the encoder hands to the decoder.
+    array, shape (..., n, vocab_size)
+        One logit for each possible next token; without an unembedding the stream, shape (..., n, d_model).
+
+    Raises
+    ------
+    ValueError
+        If the text is longer than `config.n_positions`, or something does not fit.
     """
-    encoded = stack(tape, params["encoder"], source, mask=source_mask, positions=positions)
-    decoded = stack(
-        tape, params["decoder"], target, causal=True, context=encoded, context_mask=source_mask, positions="sinusoid"
-    )
-    return read_out(tape, params["readout"], decoded), encoded
+    start = len(cache or ())
+    tokens = _checked(config, tokens, context, start, interventions)
+    X = _embed(params, config, tokens, None, start)
+    seen, options = causal_mask(tokens.shape[-1], start + tokens.shape[-1]), {"cache": cache, "start": start}
+    return _run(X, params, config, seen, context, _for_all_heads(context_mask), interventions=interventions, **options)
 
 
-def _random_matrix(rng, dtype, *shape):
-    """Return numbers of mean 0 and variance 1 / d_in, where d_in is the last axis but one."""
-    return (rng.normal(size=shape) * shape[-2] ** -0.5).astype(dtype)
+class Cache:
+    """The keys and values of all tokens that a decoder has read, layer by layer."""
+
+    def __init__(self):
+        self._kept = {}
+
+    def __len__(self):
+        return next(iter(self._kept.values()))[0].shape[-2] if self._kept else 0
+
+    def extend(self, layer, K, V):
+        """Add the keys and values of new tokens; return those of all."""
+        if layer in self._kept:
+            K, V = (np.concatenate(pair, axis=-2) for pair in zip(self._kept[layer], (K, V), strict=True))
+        self._kept[layer] = K, V
+        return K, V
 
 
-def _embed(tape, table, tokens):
-    return tape.add(embedding(tokens, table), (table,), lambda grad: (embedding_backward(grad, tokens, len(table)),))
+def _run(X, params, config, seen, context=None, context_seen=None, *, cache=None, start=0, interventions=()):
+    """Run embedded tokens through all layers; `seen` is True where a query may attend to a key."""
+    trace = _open_trace.get()
+    X = _replaced(X, 0, "mlp", interventions)
+    if trace is not None:
+        trace.embedded.append(X)
+    for number in range(1, config.n_layers + 1):
+        layer, cross = params[f"layer {number}"], None
+        allowed = _without_forbidden(seen, number, config.n_heads, X.shape[-2], start, interventions)
+        extend = functools.partial(cache.extend, number) if cache is not None else None
+        X, attention = _residual(X, layer["attention"], config, _attention, allowed, start=start, extend=extend)
+        if config.cross:
+            X, cross = _residual(X, layer["cross"], config, _attention, context_seen, context)
+        X = after_attention = _replaced(X, number, "attention", interventions)
+        if config.d_ff:
+            X, _ = _residual(X, layer["mlp"], config, _mlp)
+        X = _replaced(X, number, "mlp", interventions)
+        if trace is not None:
+            trace.layers.append(LayerTrace(attention, cross, after_attention, X))
+    return _unembed(_before(X, params, config), params, config)
 
 
-def _linear(tape, X, W, b):
-    return tape.add(linear(X, W, b), (X, W, b), lambda grad: linear_backward(grad, X, W))
+def _embed(params, config, tokens, token_types, start):
+    """Look up tokens, and add where they stand and of which type they are."""
+    X, n = embedding(tokens, params["embedding"]), tokens.shape[-1]
+    if config.positions == "learned":
+        X = add(X, embedding(np.arange(start, start + n), params["positions"]))
+    if config.positions == "sinusoid":
+        X = add(X, sinusoid(n, config.d_model, start=start).astype(X.dtype))
+    if token_types is not None and not config.n_token_types:
+        raise ValueError("token types are given, but n_token_types is 0")
+    if config.n_token_types:
+        X = add(X, embedding(np.zeros_like(tokens) if token_types is None else token_types, params["token_types"]))
+    return _after(X, params, config)
 
 
-def _norm(tape, X, p):
-    """Layer norm; the way back needs what it made of the rows, so that is not computed twice."""
-    gain, bias = p["gain"], p["bias"]
-    normal, deviation = normalise(X)
-    output = normal * gain
-    output += bias
-    return tape.add(output, (X, gain, bias), lambda grad: back_through_norm(grad, normal, deviation, gain))
+def _residual(X, p, config, sublayer, *inputs, **options):
+    """Return X + sublayer(norm(X)), or norm(X + sublayer(X)), and what the sublayer has seen."""
+    update, seen = sublayer(_before(X, p, config), p, config, *inputs, **options)
+    return _after(add(X, update), p, config), seen
 
 
-def _sum(tape, X, update):
-    return tape.add(X + update, (X, update), lambda grad: (grad, grad))
+def _before(X, p, config):
+    return _norm(X, p["norm"], config) if config.norm == "pre" else X
 
 
-def _feed(tape, X, p):
-    """The feed-forward layer in two steps, so that what is between them is not computed twice."""
-    W_1, b_1 = p["W_1"], p["b_1"]
-    hidden = linear(X, W_1, b_1)
-    np.maximum(hidden, 0, out=hidden)
-    tape.add(hidden, (X, W_1, b_1), lambda grad: linear_backward(grad * (hidden > 0), X, W_1))
-    return _linear(tape, hidden, p["W_2"], p["b_2"])
+def _after(X, p, config):
+    return _norm(X, p["norm"], config) if config.norm == "post" else X
 
 
-def _split(tape, X, W):
-    return tape.add(split(X, W), (X, W), lambda grad: split_backward(grad, X, W))
+def _norm(X, p, config):
+    return layer_norm(X, p["gain"], p["bias"], epsilon=config.epsilon)
 
 
-def _turned(tape, X):
-    return tape.add(rotary(X), (X,), lambda grad: (rotary_backward(grad),))
+def _attention(X, p, config, seen, context=None, *, start=0, extend=None):
+    """Attend in all heads; where tokens stand is told to self-attention only."""
+    is_self = context is None
+    Q = project_into_heads(X, p["W_Q"], p.get("b_Q"))
+    K, V = (project_into_heads(X if is_self else context, p[f"W_{name}"], p.get(f"b_{name}")) for name in "KV")
+    if is_self and config.positions == "rotary":
+        Q, K = rotary(Q, start=start), rotary(K, start=start)
+    if extend:
+        K, V = extend(K, V)
+    K, V = share_heads(K, config.n_heads), share_heads(V, config.n_heads)
+    table = p.get("relative")
+    mask = seen if table is None else relative_bias(table, Q.shape[-2], K.shape[-2], seen)
+    mixtures, weights = scaled_dot_product_attention(Q, K, V, mask, scale=config.scale)
+    scale = config.d_k**-0.5 if config.scale is None else config.scale
+    return project_out_of_heads(mixtures, p["W_O"], p.get("b_O")), AttentionTrace(Q, K, V, weights, scale, table)
 
 
-def _attend(tape, X, context, p, seen, turn, scale):
-    """Attention of all heads without the residual; what it saw goes to the tape."""
-    Q, K, V = _split(tape, X, p["W_Q"]), _split(tape, context, p["W_K"]), _split(tape, context, p["W_V"])
-    if turn:
-        Q, K = _turned(tape, Q), _turned(tape, K)
-    mask, inputs = seen, (Q, K, V)
-    if "relative" in p:
-        table = p["relative"]
-        mask, inputs = relative_bias(table, Q.shape[-2], K.shape[-2]), (Q, K, V, table)
-        mask = mask if seen is None else np.where(seen, mask, -np.inf)
-    mixtures, weights = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
+def _mlp(X, p, config):
+    return feed_forward(X, p["W_1"], p.get("b_1"), p["W_2"], p.get("b_2"), activation=config.activation), None
+
+
+def _unembed(X, params, config):
+    if config.unembedding == "tied":
+        return unembedding(X, params["embedding"])
+    if config.unembedding == "separate":
+        return linear(X, params["unembedding"]["W"], params["unembedding"].get("b"))
+    return X
+
+
+@differentiable
+def _put(X, place, stream):
+    """Replace rows of the stream; what stood there gets no gradient."""
+    replaced = X.copy()
+    replaced[..., place, :] = stream
 
     def backward(grad):
-        grads = scaled_dot_product_attention_backward(grad, Q, K, V, weights, scale=scale)
-        if "relative" not in p:
-            return grads
-        grad_scores = softmax_backward(grad @ np.swapaxes(V, -1, -2), weights)
-        return *grads, relative_bias_backward(grad_scores, table.shape[1])
+        grad = grad.copy()
+        grad[..., place, :] = 0
+        return (grad,)
 
-    tape.attended.append(Attended(Q, K, V, weights))
-    mixtures = tape.add(mixtures, inputs, backward)
-    return tape.add(
-        merge(mixtures, p["W_O"]), (mixtures, p["W_O"]), lambda grad: merge_backward(grad, mixtures, p["W_O"])
-    )
+    return replaced, backward
 
 
-def _allowed(mask, padding):
-    """Combine a mask of pairs with one of keys; both may be missing."""
-    if padding is None:
-        return mask
-    keys = np.asarray(padding, dtype=bool)[..., None, None, :]  # one axis for heads, one for queries
-    return keys if mask is None else keys & mask
+def _replaced(X, layer, after, interventions):
+    for one in interventions:
+        if isinstance(one, Replace) and (one.layer, one.after) == (layer, after):
+            X = _put(X, one.place, one.stream)
+    return X
 
 
-def _check_positions(positions):
-    if positions not in POSITIONS:
-        raise ValueError(f"positions must be one of {', '.join(POSITIONS)}, but is {positions!r}")
-    return positions
+def _without_forbidden(seen, layer, n_heads, n_queries, start, interventions):
+    """Take the forbidden edges of one layer out of what may be seen."""
+    for one in interventions:
+        if isinstance(one, Forbid) and one.layer in (None, layer):
+            heads = np.arange(n_heads) == one.head if one.head is not None else np.ones(n_heads, bool)
+            forbidden = heads[:, None, None] & _edges(one.edges, start + n_queries)[..., None, start:, :]
+            seen = ~forbidden if seen is None else seen & ~forbidden
+    return seen
 
 
-def _like(params, found):
-    """Return nested dicts like `params` with what was found for each array."""
-    return {
-        name: _like(part, found)
-        if isinstance(part, dict)
-        else found[id(part)]
-        if id(part) in found
-        else np.zeros_like(part)
-        for name, part in params.items()
-    }
+def _edges(edges, n):
+    """Return forbidden edges as an array of bool, shape (..., n, n)."""
+    if edges is True or isinstance(edges, np.ndarray):
+        if edges is not True and edges.shape[-2:] != (n, n):
+            raise ValueError(f"forbidden edges of shape {edges.shape} do not fit a text of {n} tokens")
+        return np.broadcast_to(edges, (*np.shape(edges)[:-2], n, n))
+    table = np.zeros((n, n), bool)
+    for query, key in edges:
+        if not (0 <= query < n and 0 <= key < n):
+            raise ValueError(f"the forbidden edge {(query, key)} is not in a text of {n} tokens")
+        table[query, key] = True
+    return table
+
+
+def _for_all_heads(mask):
+    """Turn a mask of keys, shape (..., m), into one of edges: an axis for heads, one for queries."""
+    return None if mask is None else np.asarray(mask, bool)[..., None, None, :]
+
+
+def _checked(config, tokens, context, start, interventions):
+    """Return the tokens as an array, or say what does not fit the config."""
+    tokens = np.asarray(tokens)
+    if tokens.ndim == 0:
+        raise ValueError("tokens need an axis of positions, but there is a single number")
+    n = start + tokens.shape[-1]
+    if config.n_positions is not None and n > config.n_positions:
+        raise ValueError(f"the text has {n} tokens, but this model reads at most {config.n_positions}")
+    if config.cross != (context is not None):
+        raise ValueError(f"cross-attention needs a context: cross is {config.cross}, context is {_told(context)}")
+    for one in interventions:
+        if not isinstance(one, (Forbid, Replace)):
+            raise TypeError(f"an intervention is a Forbid or a Replace, but this is {one!r}")
+        smallest = 0 if isinstance(one, Replace) else 1
+        if one.layer is not None and not smallest <= one.layer <= config.n_layers:
+            raise ValueError(f"the layer must be from {smallest} to {config.n_layers}, but is {one.layer}")
+        if isinstance(one, Forbid) and one.head is not None and not 0 <= one.head < config.n_heads:
+            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {one.head}")
+        if isinstance(one, Replace) and one.after not in ("mlp", "attention"):
+            raise ValueError(f"after must be mlp or attention, but is {one.after!r}")
+    return tokens
+
+
+def _told(context):
+    return "missing" if context is None else f"given, of shape {np.shape(context)}"

@@ -1,4 +1,4 @@
-"""The package beside PyTorch on one thread, in one run: `make bench`. Ratios count; the milliseconds are this machine's."""
+"""The package beside PyTorch on one thread, in one run: `make bench`. Ratios count; milliseconds are this machine's."""
 
 import tracemalloc
 
@@ -8,9 +8,17 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from attn import blockwise_attention, causal_mask, scaled_dot_product_attention
+from attn import (
+    Tape,
+    TransformerConfig,
+    blockwise_attention,
+    causal_mask,
+    decoder,
+    encoder,
+    init_transformer,
+    scaled_dot_product_attention,
+)
 from attn.training import cross_entropy, train
-from attn.transformer import Tape, encoder_decoder, init_readout, init_stack
 
 torch.set_num_threads(1)
 LENGTHS = [512, 1024, 2048, 4096]
@@ -116,7 +124,7 @@ class Layer(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """The course's model: two layers that read, one that writes, waves for positions."""
+    """The course's model: two layers that read, one that writes, sinusoids for positions."""
 
     def __init__(self, d):
         super().__init__()
@@ -124,31 +132,30 @@ class EncoderDecoder(nn.Module):
         self.encoder, self.decoder = nn.ModuleList([Layer(d, False), Layer(d, False)]), Layer(d, True)
         self.encoded, self.readout = nn.LayerNorm(d), nn.Sequential(nn.LayerNorm(d), nn.Linear(d, VOCAB_SIZE))
         angles = torch.arange(N_TARGET)[:, None] * 10_000.0 ** (-torch.arange(0, d, 2) / d)
-        self.register_buffer("waves", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+        self.register_buffer("sinusoids", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
 
     def forward(self, source, target):
-        x = self.source(source) + self.waves[: source.shape[1]]
+        x = self.source(source) + self.sinusoids[: source.shape[1]]
         for layer in self.encoder:
             x = layer(x)
-        return self.readout(self.decoder(self.target(target) + self.waves[: target.shape[1]], self.encoded(x)))
+        return self.readout(self.decoder(self.target(target) + self.sinusoids[: target.shape[1]], self.encoded(x)))
 
 
 def course_step(d, rows):
-    rng = np.random.default_rng(0)
-    sizes = {"vocab_size": VOCAB_SIZE, "d_model": d, "n_heads": N_HEADS}
-    params = {
-        "encoder": init_stack(rng, n_layers=2, positions="sinusoid", **sizes),
-        "decoder": init_stack(rng, n_layers=1, cross=True, **sizes),
-        "readout": init_readout(rng, d, VOCAB_SIZE),
-    }
+    rng, rules = np.random.default_rng(0), {"positions": "sinusoid", "activation": "relu", "biases": "mlp"}
+    sizes = {"vocab_size": VOCAB_SIZE, "d_model": d, "n_heads": N_HEADS, "d_ff": 2 * d, **rules}
+    reader = TransformerConfig(n_layers=2, unembedding="none", **sizes)
+    writer = TransformerConfig(n_layers=1, unembedding="separate", cross=True, **sizes)
+    params = {"reader": init_transformer(rng, reader), "writer": init_transformer(rng, writer)}
 
     def gradients(params, source, target):
-        tape = Tape()
-        logits, _ = encoder_decoder(tape, params, source, target[:, :-1], positions="sinusoid")
+        with Tape() as tape:
+            encoded = encoder(params["reader"], reader, source)
+            logits = decoder(params["writer"], writer, target[:, :-1], context=encoded)
         loss, grad = cross_entropy(logits, target[:, 1:])
         return loss, tape.gradients(params, (logits, grad))
 
-    return lambda: train(params, gradients, iter(rows), len(rows), rate=1e-3)
+    return lambda: train(params, gradients, iter(rows), len(rows), learning_rate=1e-3)
 
 
 def torch_step(d, rows):

@@ -1,6 +1,6 @@
 """Softmax, masks, attention and its gradient: against PyTorch, differences and properties."""
 
-import re
+import ast
 import subprocess
 import sys
 import tracemalloc
@@ -8,18 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from differences import assert_gradients
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import attn
-from attn import (
-    blockwise_attention,
-    causal_mask,
-    scaled_dot_product_attention,
-    scaled_dot_product_attention_backward,
-    softmax,
-)
+from attn import Tape, blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
 
 N_QUERIES, N_KEYS, D_K, D_V = 3, 5, 7, 11  # distinct primes: no transposition can hide
 seeds = st.integers(0, 2**32 - 1)
@@ -31,6 +26,13 @@ def random_inputs(seed=0, leading_Q=(), leading_K=(), leading_V=(), dtype=np.flo
     K = rng.normal(size=(*leading_K, N_KEYS, D_K)).astype(dtype)
     V = rng.normal(size=(*leading_V, N_KEYS, D_V)).astype(dtype)
     return Q, K, V
+
+
+def gradients(grad_output, Q, K, V, mask=None, **options):
+    """Return the output's gradients of Q, K and V, as the tape finds them."""
+    with Tape() as tape:
+        output, _ = scaled_dot_product_attention(Q, K, V, mask, **options)
+    return list(tape.gradients({"Q": Q, "K": K, "V": V}, (output, grad_output)).values())
 
 
 def random_mask(seed):
@@ -111,8 +113,8 @@ def test_a_masked_key_has_no_influence_even_when_it_holds_nan(seed, poison, as_f
     assert_allclose(output, expected)
 
     grad_output = np.random.default_rng(seed).normal(size=output.shape)
-    grads = scaled_dot_product_attention_backward(grad_output, Q, K, V, weights)
-    expected_grads = scaled_dot_product_attention_backward(grad_output, Q, K[keep], V[keep], expected_weights)
+    grads = gradients(grad_output, Q, K, V, mask)
+    expected_grads = gradients(grad_output, Q, K[keep], V[keep], allowed[:, keep])
     assert_allclose(grads[0], expected_grads[0])
     for grad, expected_grad in zip(grads[1:], expected_grads[1:]):
         assert_array_equal(grad[2], 0)
@@ -134,7 +136,7 @@ def test_a_query_that_may_attend_to_nothing_gets_zeros():
     output, weights = scaled_dot_product_attention(Q, K, V, random_mask(0))
     assert_array_equal(weights[0], 0)
     assert_array_equal(output[0], 0)
-    grad_Q, grad_K, _ = scaled_dot_product_attention_backward(np.ones_like(output), Q, K, V, weights)
+    grad_Q, grad_K, _ = gradients(np.ones_like(output), Q, K, V, random_mask(0))
     assert_array_equal(grad_Q[0], 0)
     assert np.isfinite(grad_K).all()
 
@@ -192,7 +194,7 @@ def test_types_are_kept():
         for mask in (None, random_mask(0), np.zeros((N_QUERIES, N_KEYS))):
             for scale in (None, np.float64(0.3)):
                 output, weights = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
-                grads = scaled_dot_product_attention_backward(output, Q, K, V, weights, scale=scale)
+                grads = gradients(output, Q, K, V, mask, scale=scale)
                 assert {output.dtype, weights.dtype, *(grad.dtype for grad in grads)} == {np.dtype(dtype)}
         assert softmax(Q).dtype == dtype
     assert scaled_dot_product_attention([[1]], [[2]], [[3]])[0].dtype == np.float64
@@ -213,20 +215,13 @@ def test_shapes_that_do_not_fit_are_named(shapes, message):
     Q, K, V = (np.ones(shape) for shape in shapes)
     with pytest.raises(ValueError, match=message):
         scaled_dot_product_attention(Q, K, V)
-    with pytest.raises(ValueError, match=message):
-        scaled_dot_product_attention_backward(np.ones((3, 11)), Q, K, V, np.ones((3, 5)))
 
 
-def test_masks_and_gradients_of_the_wrong_shape_are_named():
+def test_masks_of_the_wrong_shape_are_named():
     Q, K, V = random_inputs()
-    output, weights = scaled_dot_product_attention(Q, K, V)
     for shape in [(N_KEYS, N_QUERIES), (2, N_QUERIES, N_KEYS)]:
         with pytest.raises(ValueError, match=rf"mask of shape \({shape[0]}.*scores of shape \(3, 5\)"):
             scaled_dot_product_attention(Q, K, V, np.ones(shape, bool))
-    with pytest.raises(ValueError, match=r"weights must have shape \(3, 5\).*\(5, 3\)"):
-        scaled_dot_product_attention_backward(output, Q, K, V, weights.T)
-    with pytest.raises(ValueError, match=r"grad_output must have shape \(3, 11\).*\(11, 3\)"):
-        scaled_dot_product_attention_backward(output.T, Q, K, V, weights)
 
 
 @pytest.mark.parametrize("wrong", [np.array([["a"]]), np.array([[1j]]), np.array([[None]]), np.array([[True]])])
@@ -240,7 +235,7 @@ def test_what_is_not_a_real_number_is_refused(wrong):
 
 
 def test_an_integer_mask_is_refused_as_ambiguous():
-    with pytest.raises(TypeError, match="mask must be boolean .* int64"):
+    with pytest.raises(TypeError, match=r"mask must be boolean .* int64"):
         scaled_dot_product_attention([[1.0]], [[1.0]], [[1.0]], np.array([[1]], np.int64))
 
 
@@ -258,7 +253,7 @@ def test_outputs_and_gradients_agree_with_pytorch(torch, kind, scale):
         "float": np.where(boolean, 0.7, -np.inf),
         "causal": causal_mask(N_QUERIES, N_KEYS),
     }[kind]
-    output, weights = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
+    output, _ = scaled_dot_product_attention(Q, K, V, mask, scale=scale)
     tensors = [torch.tensor(array, requires_grad=True) for array in (Q, K, V)]
     expected = torch.nn.functional.scaled_dot_product_attention(
         *tensors, attn_mask=None if mask is None else torch.tensor(mask), scale=scale
@@ -266,7 +261,7 @@ def test_outputs_and_gradients_agree_with_pytorch(torch, kind, scale):
     assert_allclose(output, expected.detach().numpy(), rtol=1e-10, atol=1e-13)
 
     grad_output = np.random.default_rng(1).normal(size=output.shape)
-    grads = scaled_dot_product_attention_backward(grad_output, Q, K, V, weights, scale=scale)
+    grads = gradients(grad_output, Q, K, V, mask, scale=scale)
     expected.backward(torch.tensor(grad_output))
     for grad, tensor in zip(grads, tensors):
         assert grad.shape == tuple(tensor.shape)
@@ -274,19 +269,6 @@ def test_outputs_and_gradients_agree_with_pytorch(torch, kind, scale):
 
 
 # --- the gradient --------------------------------------------------------------------------------
-
-
-def central_differences(loss, array, step=1e-6):
-    """Return the numerical gradient of `loss()` with respect to `array`, which it reads."""
-    grad = np.zeros_like(array)
-    for index in np.ndindex(*array.shape):
-        kept = array[index]
-        array[index] = kept + step
-        above = loss()
-        array[index] = kept - step
-        grad[index] = (above - loss()) / (2 * step)
-        array[index] = kept
-    return grad
 
 
 @settings(max_examples=15)
@@ -297,18 +279,95 @@ def central_differences(loss, array, step=1e-6):
     scale=st.sampled_from([None, 0.37]),
 )
 def test_the_gradient_agrees_with_central_differences(seed, leading, masked, scale):
-    arrays = random_inputs(seed, *leading)
     mask = random_mask(seed) if masked else None
-    output, weights = scaled_dot_product_attention(*arrays, mask, scale=scale)
-    grad_output = np.random.default_rng(seed).normal(size=output.shape)
+    arrays = random_inputs(seed, *leading)
+    assert_gradients(lambda Q, K, V: scaled_dot_product_attention(Q, K, V, mask, scale=scale), *arrays)
 
-    def loss():
-        return np.sum(grad_output * scaled_dot_product_attention(*arrays, mask, scale=scale)[0])
 
-    grads = scaled_dot_product_attention_backward(grad_output, *arrays, weights, scale=scale)
-    for grad, array in zip(grads, arrays):
-        assert grad.shape == array.shape
-        assert_allclose(grad, central_differences(loss, array), rtol=1e-5, atol=1e-7)
+def test_a_float_mask_is_learned_and_softmax_has_a_gradient_along_any_axis():
+    bias = np.random.default_rng(1).normal(size=(2, 1, N_KEYS))
+    assert_gradients(scaled_dot_product_attention, *random_inputs(leading_Q=(2,)), bias)
+    scores = np.random.default_rng(2).normal(size=(2, 3, 5))
+    for axis in range(3):
+        assert_gradients(lambda scores, axis=axis: softmax(scores, axis=axis), scores)
+
+
+def test_a_query_that_nobody_asks_for_may_hold_nan_on_the_way_back():
+    Q, K, V = random_inputs()
+    Q[1] = np.nan
+    asked = np.array([[1.0], [0], [1]]) * np.random.default_rng(3).normal(size=(N_QUERIES, D_V))
+    found = gradients(asked, Q, K, V)
+    expected = gradients(asked[::2], Q[::2], K, V)
+    assert_allclose(found[0][::2], expected[0])
+    assert_array_equal(found[0][1], 0)
+    for grad, wanted in zip(found[1:], expected[1:]):
+        assert_allclose(grad, wanted)
+
+
+# --- numbers that are hard to hold ---------------------------------------------------------------
+
+
+def test_float16_is_kept_but_not_computed_in():
+    Q, K = np.zeros((1, 2), np.float16), np.zeros((70_000, 2), np.float16)
+    V = np.ones((70_000, 1), np.float16)
+    output, weights = scaled_dot_product_attention(Q, K, V)
+    assert output.dtype == weights.dtype == np.float16
+    assert_allclose(output, [[1]], rtol=1e-3)
+    assert_allclose(blockwise_attention(Q, K[:3000], 30 * V[:3000]), [[30]], rtol=1e-3)
+    half = (np.arange(5000) % 2).astype(np.float16)[:, None]
+    assert_allclose(blockwise_attention(Q, K[:5000], half, block_size=1), [[0.5]], rtol=1e-3)
+    large = np.full((1, 1024), 40, np.float16)  # the dot product is beyond float16
+    assert_allclose(scaled_dot_product_attention(large, np.tile(large, (2, 1)), V[:2])[1], [[0.5, 0.5]])
+
+
+def test_values_near_the_largest_number_can_be_mixed():
+    Q, K, V = np.zeros((1, 2), np.float32), np.zeros((3, 2), np.float32), np.full((3, 1), 3e38, np.float32)
+    with np.errstate(all="raise", under="ignore"):
+        assert_allclose(blockwise_attention(Q, K, V), [[3e38]], rtol=1e-6)
+        assert_allclose(blockwise_attention(Q, K, -V, block_size=1), [[-3e38]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1.0, 20.0, 39.0, 41.0, 100.0, 700.0, 1e4])
+def test_scores_of_any_size_give_the_same_weights_with_and_without_a_maximum(kind, size):
+    scores = (size * np.random.default_rng(0).uniform(-1, 1, size=(3, 5))).astype(kind)
+    mask = np.array([[True, False, True, True, False], [False] * 5, [True] * 5])
+    exact = np.where(mask, scores, -np.inf).astype(np.longdouble)
+    powers = np.exp(exact - np.maximum(exact.max(axis=1, keepdims=True), -1e6))
+    expected = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)
+    K = np.eye(5, dtype=kind)
+    rounding = np.finfo(kind).eps * (1 + size)
+    for given_mask in (mask, np.where(mask, 0.0, -np.inf), np.where(mask, 300.0, -np.inf)):
+        _, weights = scaled_dot_product_attention(scores, K, K, given_mask, scale=1)
+        assert_allclose(weights, expected.astype(kind), rtol=10 * rounding, atol=300 * np.finfo(kind).eps)
+    assert_allclose(softmax(np.where(mask, scores, -np.inf)), expected.astype(kind), rtol=10 * rounding, atol=1e-38)
+
+
+def test_a_row_far_below_the_others_is_not_lost():
+    scores = np.array([[0.0, 1.0], [-1000.0, -1001.0]], np.float32)
+    assert_allclose(softmax(scores)[1], softmax(scores[1] + 1000), rtol=1e-6)
+    assert_allclose(
+        scaled_dot_product_attention(scores, np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), scale=1)[1],
+        softmax(scores),
+    )
+
+
+@pytest.mark.parametrize("shape", [(3, 1000, 300), (2, 2, 700, 400), (70, 5, 64, 64), (600, 700)])
+def test_tables_too_large_for_one_piece_are_the_same_piece_by_piece(shape):
+    *leading, n_queries, n_keys = shape
+    rng = np.random.default_rng(0)
+    Q, K = rng.normal(size=(*leading, n_queries, 3)), rng.normal(size=(*leading[1:], n_keys, 3))
+    V, mask = rng.normal(size=(n_keys, 2)), rng.random((n_queries, n_keys)) < 0.5
+    output, weights = scaled_dot_product_attention(Q, K, V, mask)
+    exact = np.where(mask, np.exp(Q @ np.swapaxes(K, -1, -2) / np.sqrt(3)), 0)
+    exact /= exact.sum(axis=-1, keepdims=True)
+    assert_allclose(weights, exact, atol=1e-12)
+    assert_allclose(output, exact @ V, atol=1e-12)
+
+
+def test_a_single_number_has_no_softmax():
+    with pytest.raises(ValueError, match="a single number"):
+        softmax(3.0)
 
 
 # --- the package ---------------------------------------------------------------------------------
@@ -319,23 +378,24 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+# Each module may import from those before it.
+ORDER = [
+    *["tape", "_arrays", "attention", "heads", "layers", "parameters", "transformer", "generation"],
+    *["training", "corpora", "plots", "exercises", "explorables"],
+]
+
+
 def test_modules_import_only_from_those_above_them():
-    order = [
-        "attention",
-        "heads",
-        "layers",
-        "transformer",
-        "training",
-        "parameters",
-        "corpora",
-        "plots",
-        "exercises",
-        "explorables",
-    ]
-    for place, name in enumerate(order):
-        path = Path(attn.__file__).parent / (f"{name}.py" if name != "explorables" else "explorables/__init__.py")
-        imported = re.findall(r"^from attn\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        assert set(imported) <= set(order[:place]), name
+    folder = Path(attn.__file__).parent
+    paths = [path for path in folder.rglob("*.py") if path != folder / "__init__.py"]
+    names = [path.relative_to(folder).parts[0].removesuffix(".py") for path in paths]
+    assert set(names) == set(ORDER)
+    for path, name in zip(paths, names):
+        modules = [
+            node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
+        ]
+        used = {module.split(".")[1] for module in modules if module.startswith("attn.")} - {name}
+        assert used <= set(ORDER[: ORDER.index(name)]), (name, used)
 
 
 # --- a block at a time ---------------------------------------------------------------------------
@@ -389,3 +449,13 @@ def test_a_block_size_that_is_none_is_refused():
         blockwise_attention(Q, K, V, block_size=2.5)
     with pytest.raises(ValueError, match=r"same d_k.*\(3, 6\)"):
         blockwise_attention(Q[:, :6], K, V)
+
+
+def test_values_mixed_online_are_those_mixed_at_once():
+    rng = np.random.default_rng(0)
+    scores, V = 30 * rng.normal(size=(3, 23)), rng.normal(size=(23, 7))
+    scores[0, :10] = scores[1] = -np.inf
+    cuts = [slice(0, 5), slice(5, 6), slice(6, 23)]
+    mixed = online_softmax((scores[:, cut].copy(), V[cut]) for cut in cuts)
+    assert_allclose(mixed, softmax(scores) @ V, atol=1e-12)
+    np.testing.assert_array_equal(mixed[1], 0)

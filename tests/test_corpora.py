@@ -110,3 +110,26 @@ def test_a_tale_keeps_to_its_grammar():
 def test_an_unknown_word_is_named():
     with pytest.raises(ValueError, match="not a word of this corpus: dragon"):
         tales(np.random.default_rng(9)).encode("the dragon")
+
+
+def test_tokens_and_sentences_are_turned_into_each_other_or_refused():
+    corpus = tales(np.random.default_rng(9))
+    assert corpus.encode("").dtype == corpus.encode("the king").dtype == int
+    with pytest.raises(ValueError, match=rf"from 0 to {len(corpus.words) - 1}, but there is -1"):
+        corpus.decode([0, -1])
+
+
+def test_rows_that_cannot_repeat_are_refused():
+    with pytest.raises(ValueError, match="at least 10, but they are 20 and 3"):
+        repeated(np.random.default_rng(7), 2, n_symbols=3)
+    with pytest.raises(ValueError, match="they are 8 and 20"):
+        repeated(np.random.default_rng(7), 2, length=8)
+
+
+@pytest.mark.parametrize("name", ["apples", "tales", "two relations"])
+def test_rows_come_in_no_order(name):
+    make, rows = CORPORA[name]
+    drawn = make(np.random.default_rng(1))
+    first = np.vstack([drawn.test[rows], drawn.train[rows]])
+    ascending = np.lexsort(first.T[::-1])
+    assert np.abs(np.corrcoef(ascending, np.arange(len(first)))[0, 1]) < 0.2

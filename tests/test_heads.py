@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from differences import assert_gradients
 from numpy.testing import assert_allclose
-from test_attention import central_differences
 
-from attn import causal_mask, multi_head_attention, multi_head_attention_backward, scaled_dot_product_attention
+from attn import Tape, causal_mask, multi_head_attention, scaled_dot_product_attention
+from attn.heads import project_into_heads, project_out_of_heads
 
 N, M, D_MODEL, D_K, D_V = 3, 5, 7, 11, 13
 
@@ -84,33 +85,69 @@ def test_outputs_and_gradients_agree_with_pytorch(torch, masked, cross):
     forbidden = None if mask is None else torch.tensor(~mask)
     expected, expected_weights = module(asking, answering, answering, attn_mask=forbidden, average_attn_weights=False)
 
-    extra = {"context": context} if cross else {}
-    output, weights = multi_head_attention(X, *matrices, mask, **extra)
+    learned = dict(zip(["X", "W_Q", "W_K", "W_V", "W_O"], [X, *matrices])) | ({"context": context} if cross else {})
+    with Tape() as tape:
+        output, weights = multi_head_attention(X, *matrices, mask, context=context if cross else None)
     assert_allclose(output, expected.detach().numpy(), rtol=1e-10, atol=1e-12)
     assert_allclose(weights, expected_weights.detach().numpy(), rtol=1e-10, atol=1e-12)
 
     grad_output = rng.normal(size=output.shape)
     expected.backward(torch.tensor(grad_output))
-    grads = multi_head_attention_backward(grad_output, X, *matrices, weights, **extra)
+    grads = tape.gradients(learned, (output, grad_output))
     in_proj = module.in_proj_weight.grad.numpy().reshape(3, n_heads, d_k, d_model).transpose(0, 1, 3, 2)
     out_proj = module.out_proj.weight.grad.numpy().T.reshape(n_heads, d_k, d_model)
-    for grad, wanted in zip(grads[:5], [asking.grad.numpy(), *in_proj, out_proj]):
+    expected_grads = [asking.grad.numpy(), *in_proj, out_proj, *([answering.grad.numpy()] if cross else [])]
+    for grad, wanted in zip(grads.values(), expected_grads, strict=True):
         assert_allclose(grad, wanted, rtol=1e-10, atol=1e-12)
-    assert grads[5] is None if not cross else np.allclose(grads[5], answering.grad.numpy(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_key_heads", [2, 4])
 def test_the_gradient_agrees_with_central_differences(n_key_heads):
-    X, context, matrices = random_tokens(2, N), random_tokens(2, M, seed=2), random_heads(4, n_key_heads)
-    output, weights = multi_head_attention(X, *matrices, context=context)
-    grad_output = np.random.default_rng(3).normal(size=output.shape)
+    X, context = random_tokens(2, N), random_tokens(2, M, seed=2)
+    assert_gradients(
+        lambda X, context, *matrices: multi_head_attention(X, *matrices, context=context),
+        *(X, context, *random_heads(4, n_key_heads)),
+    )
 
-    def loss():
-        return np.sum(grad_output * multi_head_attention(X, *matrices, context=context)[0])
 
-    grads = multi_head_attention_backward(grad_output, X, *matrices, weights, context=context)
-    for grad, array in zip(grads, [X, *matrices, context]):
-        assert_allclose(grad, central_differences(loss, array), rtol=1e-5, atol=1e-7)
+def test_biases_are_added_to_each_head_and_to_the_sum():
+    X, (W_Q, _, _, W_O) = random_tokens(2, N), random_heads(d_v=D_K)
+    b_Q, b_O = np.random.default_rng(4).normal(size=(4, D_K)), np.random.default_rng(5).normal(size=D_MODEL)
+    Q = project_into_heads(X, W_Q, b_Q)
+    assert_allclose(Q[:, 2], X @ W_Q[2] + b_Q[2])
+    assert_allclose(project_out_of_heads(Q, W_O, b_O), sum(Q[:, h] @ W_O[h] for h in range(4)) + b_O)
+    assert_gradients(lambda *a: project_out_of_heads(project_into_heads(*a[:3]), *a[3:]), X, W_Q, b_Q, W_O, b_O)
+
+
+def test_types_and_empty_axes_are_kept():
+    small = [np.full(W.shape, 100, np.int8) for W in random_heads()]
+    X = np.full((N, D_MODEL), 100, np.int8)
+    expected, _ = multi_head_attention(X.astype(float), *(W.astype(float) for W in small))
+    assert_allclose(multi_head_attention(X, *small)[0], expected)
+    for shape in [(0, N), (2, 0)]:
+        output, weights = multi_head_attention(random_tokens(*shape), *random_heads())
+        assert output.shape == (*shape, D_MODEL) and weights.shape == (shape[0], 4, shape[1], shape[1])
+    W_Q, W_K, W_V, W_O = random_heads()
+    with pytest.raises(TypeError, match="W_O must hold real numbers, but its type is complex128"):
+        multi_head_attention(random_tokens(N), W_Q, W_K, W_V, W_O + 0j)
+
+
+def test_a_token_that_nobody_attends_to_may_hold_nan_on_the_way_back():
+    X, matrices = random_tokens(2, N), random_heads()
+    seen = np.array([True, True, False])
+    keep = np.flatnonzero(seen)
+
+    def gradients(X, mask, side):
+        with Tape() as tape:
+            output, _ = multi_head_attention(X, *matrices, mask)
+        return tape.gradients(dict(enumerate(matrices)), (output, side))
+
+    side = np.random.default_rng(6).normal(size=(2, N, D_MODEL)) * seen[:, None]
+    expected = gradients(X[:, keep], None, side[:, keep])
+    X[:, 2] = np.nan
+    found = gradients(X, seen[None, None, None, :], side)
+    for i in range(4):
+        assert_allclose(found[i], expected[i], atol=1e-12)
 
 
 @pytest.mark.parametrize(

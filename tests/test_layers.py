@@ -2,97 +2,130 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from differences import assert_gradients
+from numpy.testing import assert_allclose, assert_array_equal
 
-from attn.layers import (
-    embedding,
-    embedding_backward,
-    feed_forward,
-    feed_forward_backward,
-    layer_norm,
-    layer_norm_backward,
-    linear,
-    linear_backward,
-    relative_bias,
-    relative_bias_backward,
-    rotary,
-    rotary_backward,
-    sinusoid,
-)
-
-SHAPES = {
-    "linear": (linear, linear_backward, [(2, 5, 7), (7, 3), (3,)], 1),
-    "layer norm": (layer_norm, layer_norm_backward, [(2, 5, 7), (7,), (7,)], 1),
-    "feed-forward": (feed_forward, feed_forward_backward, [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)], 1),
-    "rotary": (rotary, rotary_backward, [(2, 3, 5, 6)], 1),
-}
+from attn import Tape
+from attn.layers import add, embedding, feed_forward, layer_norm, linear, relative_bias, rotary, sinusoid, unembedding
 
 
-def arrays(shapes, seed=0):
+def arrays(*shapes, seed=0):
     rng = np.random.default_rng(seed)
     return [rng.normal(size=shape) for shape in shapes]
 
 
-def slopes(function, inputs, i, grad_output, step=1e-6):
-    """Central differences of sum(grad_output * function) with respect to input i."""
-    found = np.empty_like(inputs[i])
-    for place in np.ndindex(found.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = [array.copy() for array in inputs]
-            moved[i][place] += sign * step
-            ends.append(np.sum(grad_output * function(*moved)))
-        found[place] = (ends[0] - ends[1]) / (2 * step)
-    return found
+LAYERS = {
+    "add": (add, [(2, 5, 7), (5, 7)]),
+    "linear": (linear, [(2, 5, 7), (7, 3), (3,)]),
+    "linear without bias": (linear, [(2, 5, 7), (7, 3)]),
+    "layer norm": (layer_norm, [(2, 5, 7), (7,), (7,)]),
+    "feed-forward, relu": (feed_forward, [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
+    "feed-forward, gelu": (lambda *a: feed_forward(*a, activation="gelu"), [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
+    "embedding": (lambda table: embedding([[3, 0, 3], [1, 3, 0]], table), [(5, 7)]),
+    "unembedding": (unembedding, [(2, 5, 7), (11, 7)]),
+    "rotary": (rotary, [(2, 3, 5, 6)]),
+    "rotary from 4 on": (lambda X: rotary(X, start=4), [(3, 5, 6)]),
+    "relative bias": (lambda table: relative_bias(table, 5, 7), [(2, 5)]),
+}
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_gradient_is_the_slope_of_its_function(name):
-    function, backward, shapes, _ = SHAPES[name]
-    inputs = arrays(shapes)
-    grad_output = np.random.default_rng(1).normal(size=function(*inputs).shape)
-    needed = inputs if name == "rotary" else inputs[:-1]  # no gradient depends on the last bias
-    grads = backward(grad_output) if name == "rotary" else backward(grad_output, *needed)
-    grads = grads if isinstance(grads, tuple) else (grads,)
-    assert len(grads) == len(inputs)
-    for i, grad in enumerate(grads):
-        assert_allclose(grad, slopes(function, inputs, i, grad_output), atol=1e-7)
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_gradient_is_the_slope_of_its_layer(name):
+    layer, shapes = LAYERS[name]
+    assert_gradients(layer, *arrays(*shapes), atol=3e-6 if "gelu" in name else 1e-7)
 
 
 def test_layers_agree_with_pytorch(torch):
-    X, W, b = arrays([(2, 5, 7), (7, 3), (3,)])
-    as_torch = [torch.tensor(array) for array in (X, W, b)]
-    assert_allclose(linear(X, W, b), torch.nn.functional.linear(as_torch[0], as_torch[1].T, as_torch[2]), atol=1e-12)
-    X, gain, bias = arrays([(2, 5, 7), (7,), (7,)])
-    expected = torch.nn.functional.layer_norm(torch.tensor(X), (7,), torch.tensor(gain), torch.tensor(bias))
-    assert_allclose(layer_norm(X, gain, bias), expected, atol=1e-12)
+    functional = torch.nn.functional
+    X, W, b, gain, bias = arrays((2, 5, 7), (7, 3), (3,), (7,), (7,))
+    x, w, c, g, h = map(torch.tensor, (X, W, b, gain, bias))
+    assert_allclose(linear(X, W, b), functional.linear(x, w.T, c), atol=1e-12)
+    assert_allclose(layer_norm(X, gain, bias), functional.layer_norm(x, (7,), g, h), atol=1e-12)
+    assert_allclose(layer_norm(X, gain, bias, epsilon=1e-2), functional.layer_norm(x, (7,), g, h, eps=1e-2), atol=1e-12)
 
 
-def test_an_embedding_collects_the_gradients_of_its_tokens():
-    tokens, table = np.array([[3, 0, 3], [1, 3, 0]]), np.random.default_rng(2).normal(size=(5, 7))
-    assert_allclose(embedding(tokens, table)[1, 0], table[1])
-    grad = np.random.default_rng(3).normal(size=(2, 3, 7))
-    found = embedding_backward(grad, tokens, 5)
-    assert_allclose(found[3], grad[0, 0] + grad[0, 2] + grad[1, 1])
-    assert_allclose(found[[2, 4]], 0)
+def test_gelu_is_that_of_pytorch_within_its_stated_error(torch):
+    X = np.linspace(-9, 9, 1001)[:, None]
+    eye, zero = np.eye(1), np.zeros(1)
+    with Tape() as tape:
+        bent = feed_forward(X, eye, zero, eye, zero, activation="gelu")
+    slope = tape.gradients({"X": X}, (bent, np.ones_like(bent)))["X"]
+    x = torch.tensor(X, requires_grad=True)
+    expected = torch.nn.functional.gelu(x)
+    expected.sum().backward()
+    assert_allclose(bent / np.maximum(np.abs(X), 1), expected.detach().numpy() / np.maximum(np.abs(X), 1), atol=1.6e-7)
+    assert_allclose(slope, x.grad.numpy(), atol=1e-6)
 
 
-def test_relative_positions_depend_on_the_distance_alone():
-    table = np.random.default_rng(4).normal(size=(2, 7))
-    bias = relative_bias(table, 11, 13)
-    assert bias.shape == (2, 11, 13)
-    assert_allclose(bias[:, 5, 7], table[:, 3 + 2])
-    assert_allclose(bias[:, 1:, 1:], bias[:, :-1, :-1])
-    assert_allclose(bias[:, 0, 3:], np.repeat(table[:, 6:], 10, axis=1))  # beyond the reach all count alike
-    grad = np.random.default_rng(5).normal(size=(3, 2, 11, 13))
-    found = relative_bias_backward(grad, 7)
-    assert_allclose(
-        found, slopes(lambda t: relative_bias(t, 11, 13) + np.zeros((3, 1, 1, 1)), [table], 0, grad), atol=1e-7
-    )
+def test_relu_cuts_off_what_is_negative():
+    X, eye, zero = np.array([[-2.0, 0.0, 3.0]]), np.eye(3), np.zeros(3)
+    assert_array_equal(feed_forward(X, eye, zero, eye, zero), [[0, 0, 3]])
+
+
+def test_biases_may_be_missing():
+    X, W_1, W_2 = arrays((2, 5, 7), (7, 11), (11, 3))
+    zeros = np.zeros(11), np.zeros(3)
+    assert_allclose(feed_forward(X, W_1, None, W_2, None), feed_forward(X, W_1, zeros[0], W_2, zeros[1]))
+    assert_allclose(linear(X, W_1), linear(X, W_1, zeros[0]))
+
+
+def test_a_row_that_no_gradient_reaches_has_no_influence_even_when_it_holds_nan():
+    X, W, b, W_2, c, gain, bias = arrays((5, 7), (7, 3), (3,), (3, 2), (2,), (7,), (7,))
+    X[2] = np.nan
+    for layer, params in [(linear, [W, b]), (feed_forward, [W, b, W_2, c]), (layer_norm, [gain, bias])]:
+        with Tape() as tape:
+            Y = layer(X, *params)
+        grad = np.ones_like(Y)
+        grad[2] = 0
+        found = tape.gradients(dict(enumerate(params)), (Y, grad))
+        with Tape() as tape:
+            Y = layer(X[[0, 1, 3, 4]], *params)
+        expected = tape.gradients(dict(enumerate(params)), (Y, np.ones_like(Y)))
+        for name in found:
+            assert_allclose(found[name], expected[name])
+
+
+def test_layers_take_no_tokens_at_all():
+    W, b, gain = np.ones((7, 3)), np.ones(3), np.ones(7)
+    for shape in [(0, 7), (0, 5, 7), (2, 0, 7)]:
+        X = np.ones(shape)
+        assert linear(X, W, b).shape == (*shape[:-1], 3)
+        assert layer_norm(X, gain, gain).shape == shape
+        assert feed_forward(X, W, b, W.T, gain).shape == shape
+
+
+def test_whole_numbers_and_swapped_bytes_count_as_floats():
+    assert_allclose(rotary(np.array([[1, 2], [3, 4]])), rotary(np.array([[1.0, 2], [3, 4]])))
+    (X,) = arrays((3, 4))
+    assert_allclose(rotary(X.astype(">f8")), rotary(X))
+    assert_allclose(linear(np.array([[100]], np.int8), np.array([[100]], np.int8)), [[10_000]])
+    with pytest.raises(TypeError, match="W must hold real numbers, but its type is complex128"):
+        linear(X, np.ones((4, 2)) + 0j)
+
+
+def test_an_embedding_looks_up_rows():
+    table = np.random.default_rng(2).normal(size=(5, 7))
+    assert_array_equal(embedding([[3, 0, 3], [1, 3, 0]], table)[1, 0], table[1])
+    assert embedding([], table).shape == (0, 7)
+
+
+def test_relative_positions_are_told_by_distance_up_to_the_largest():
+    table = np.arange(14.0).reshape(2, 7)
+    bias = relative_bias(table, 11, 11)
+    for i in range(11):
+        for j in range(11):
+            assert_array_equal(bias[:, i, j], table[:, np.clip(j - i, -3, 3) + 3])
+
+
+def test_the_last_query_stands_where_the_last_key_does():
+    table = np.arange(14.0).reshape(2, 7)
+    assert_array_equal(relative_bias(table, 2, 5), relative_bias(table, 5, 5)[:, 3:])
+    hidden = relative_bias(table, 2, 2, np.array([[True, False], [True, True]]))
+    assert np.isneginf(hidden[:, 0, 1]).all() and np.isfinite(hidden[:, 1]).all()
 
 
 def test_rotary_scores_depend_on_the_distance_alone():
-    q, k = arrays([(6,), (6,)])
+    q, k = arrays((6,), (6,))
     Q, K = rotary(np.tile(q, (9, 1))), rotary(np.tile(k, (9, 1)))
     scores = Q @ K.T
     assert_allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-12)
@@ -100,6 +133,16 @@ def test_rotary_scores_depend_on_the_distance_alone():
     assert_allclose(Q[0], q)
     assert np.ptp(scores) > 0.1
     assert rotary(np.ones((3, 4), np.float32)).dtype == np.float32
+    assert_allclose(rotary(np.tile(q, (4, 1)), start=5), Q[5:], atol=1e-12)
+
+
+def test_the_angles_of_rotary_positions_are_those_of_the_paper():
+    X = np.tile([1.0, 0.0], (11, 3))
+    turned = rotary(X)
+    for place in (0, 1, 10):
+        for pair in range(3):
+            angle = place / 10_000 ** (2 * pair / 6)
+            assert_allclose(turned[place, 2 * pair : 2 * pair + 2], [np.cos(angle), np.sin(angle)], atol=1e-12)
 
 
 def test_sinusoids_are_those_of_the_paper():
@@ -108,19 +151,31 @@ def test_sinusoids_are_those_of_the_paper():
         for pair in range(3):
             angle = place / 10_000 ** (2 * pair / 6)
             assert_allclose(positions[place, 2 * pair : 2 * pair + 2], [np.sin(angle), np.cos(angle)], atol=1e-12)
+    assert_allclose(sinusoid(4, 6, start=7), positions[7:], atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: linear(np.ones((2, 3)), np.ones((5, 7)), np.ones(7)), r"\(2, 3\), \(5, 7\), \(7,\)"),
+        (lambda: linear(np.ones((2, 3)), np.ones((5, 7)), np.ones(7)), r"X, W and b.*\(2, 3\), \(5, 7\), \(7,\)"),
         (lambda: linear(np.ones((2, 5)), np.ones((5, 7)), np.ones(5)), r"\(5, 7\), \(5,\)"),
+        (lambda: layer_norm(np.ones((2, 5)), np.ones(7), np.ones(7)), r"\(2, 5\), \(7,\), \(7,\)"),
+        (lambda: layer_norm(np.array([[1e200, -1e200]]), np.ones(2), np.zeros(2)), r"1e\+200 squared overflows"),
+        (lambda: feed_forward(np.ones((2, 3)), np.ones((3, 5)), None, np.ones((7, 3)), None), r"\(2, 5\), \(7, 3\)"),
+        (lambda: feed_forward(*[np.eye(2), np.eye(2), None, np.eye(2), None], activation="swish"), r"is 'swish'"),
         (lambda: embedding([0, 5], np.ones((5, 2))), r"from 0 to 4, but reach from 0 to 5"),
         (lambda: embedding([-1, 3], np.ones((5, 2))), r"from 0 to 4, but reach from -1 to 3"),
         (lambda: sinusoid(3, 5), r"even, but is 5"),
         (lambda: rotary(np.ones((3, 7))), r"even, but is 7"),
+        (lambda: rotary(np.ones(4)), r"two axes.*\(4,\)"),
+        (lambda: relative_bias(np.ones((2, 4)), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(2, 4\)"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_sizes(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_tokens_that_are_no_integers_are_refused():
+    with pytest.raises(TypeError, match="float64"):
+        embedding([0.5], np.ones((5, 2)))

@@ -1,20 +1,35 @@
-"""The count of parameters, against numbers worked out by hand and printed by others."""
+"""Sizes, counts and costs, against numbers worked out by hand and printed by others."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from attn.parameters import GPT3, TransformerConfig, count_parameters
+from attn.parameters import (
+    CHOICES,
+    GPT3,
+    TransformerConfig,
+    cache_bytes,
+    count_parameters,
+    pattern_bytes,
+    share_of_pairs,
+)
+from attn.tape import leaves
+from attn.transformer import init_transformer
 
-BARE = {"biases": False, "norms": False, "positions": False, "tied": False}
+SMALL = {"vocab_size": 11, "d_model": 12, "n_heads": 6, "n_layers": 2, "n_positions": 13}
 
 
 def test_gpt3_is_counted_part_by_part():
-    counts = count_parameters(GPT3["175B"], **BARE)
+    bare = replace(GPT3["175B"], biases="none", norm="none", positions="none", unembedding="separate")
+    counts = count_parameters(bare)
     assert counts == {
         "W_Q": 1_572_864, "W_K": 1_572_864, "value_down": 1_572_864, "value_up": 1_572_864, "head": 6_291_456,
         "attention_block": 603_979_776, "attention": 57_982_058_496, "mlp": 115_964_116_992,
-        "embedding": 617_558_016, "unembedding": 617_558_016, "positions": 0, "norms": 0, "biases": 0,
-        "total": 175_181_291_520,
+        "embedding": 617_558_016, "unembedding": 617_558_016, "positions": 0, "token_types": 0, "norms": 0,
+        "biases": 0, "total": 175_181_291_520,
     }  # fmt: skip
     assert all(type(count) is int for count in counts.values())
 
@@ -32,27 +47,96 @@ def test_the_eight_sizes_are_those_of_the_paper(name, paper):
     assert f"{total:.{len(number.split('.')[1])}f}" == number
 
 
-def test_the_released_model_is_counted_to_the_last_parameter():
+def test_the_released_models_are_counted_to_the_last_parameter():
     assert count_parameters(GPT3["175B"])["total"] == 174_604_259_328
+    gpt2 = TransformerConfig(vocab_size=50_257, d_model=768, n_heads=12, n_layers=12, n_positions=1024)
+    assert count_parameters(gpt2)["total"] == 124_439_808
+    bert = replace(gpt2, vocab_size=30_522, n_positions=512, norm="post", n_token_types=2, unembedding="none")
+    assert count_parameters(bert)["total"] == 109_482_240 - 768 * 769  # BERT's pooler is left out
 
 
-def test_the_count_is_that_of_arrays_of_these_shapes():
-    config = TransformerConfig(d_model=7, n_heads=3, d_k=5, n_layers=2, vocab_size=11, n_positions=13, d_ff=17)
-    layer = [(3, 7, 5)] * 3 + [(3, 5, 7)] + [(7, 17), (17, 7)]
-    layer_biases, layer_norms = [(3, 5)] * 3 + [(7,), (17,), (7,)], [(7,)] * 4
-    shapes = 2 * (layer + layer_biases + layer_norms) + [(11, 7), (13, 7), (7,), (7,)]
-    assert count_parameters(config)["total"] == sum(np.prod(shape) for shape in shapes)
-    assert count_parameters(config, tied=False)["total"] == sum(np.prod(shape) for shape in shapes) + 77
+configs = st.fixed_dictionaries(
+    {
+        **{name: st.sampled_from(options) for name, options in CHOICES.items()},
+        "d_k": st.sampled_from([None, 10]),
+        "d_ff": st.sampled_from([None, 0, 17]),
+        "n_key_heads": st.sampled_from([None, 1, 3]),
+        "cross": st.booleans(),
+        "n_token_types": st.sampled_from([0, 2]),
+    }
+)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7"])
-def test_a_size_that_is_none_is_refused_by_name(wrong):
+@settings(max_examples=200)
+@given(configs)
+def test_as_many_numbers_are_drawn_as_are_counted(choices):
+    config = TransformerConfig(**SMALL, **choices)
+    params = init_transformer(np.random.default_rng(0), config)
+    assert sum(array.size for array in leaves(params)) == count_parameters(config)["total"]
+
+
+class NoNumbers:
+    """Stands in for a generator where only shapes are wanted: arrays that take no memory."""
+
+    def normal(self, size):
+        return np.broadcast_to(np.float32(0), size)
+
+
+@pytest.mark.parametrize("name", GPT3)
+def test_gpt3_has_the_shapes_that_are_counted(name, monkeypatch):
+    monkeypatch.setattr("attn.transformer._draw", lambda rng, shape, variance, dtype: rng.normal(shape))
+    params = init_transformer(NoNumbers(), GPT3[name])
+    assert sum(array.size for array in leaves(params)) == count_parameters(GPT3[name])["total"]
+
+
+def test_the_default_of_an_mlp_is_four_times_the_width():
+    assert TransformerConfig(**SMALL).d_ff == 48
+    assert TransformerConfig(**SMALL).d_k == 2 and TransformerConfig(**SMALL).n_key_heads == 6
+
+
+def test_what_is_kept_and_compared_is_counted():
+    config = replace(GPT3["175B"], n_key_heads=8)
+    assert cache_bytes(GPT3["175B"], 2048) == 2 * 2 * 96 * 96 * 128 * 2048
+    assert cache_bytes(config, 3) * 12 == cache_bytes(GPT3["175B"], 3)
+    assert cache_bytes(config, 3, bytes_each=4) == 2 * cache_bytes(config, 3)
+    assert pattern_bytes(GPT3["175B"], 10) == 2 * 96 * 100
+    small = GPT3["Small"]
+    assert share_of_pairs(small, 6 * small.d_model) == 0.5
+    assert share_of_pairs(replace(small, n_key_heads=1), 100) > share_of_pairs(small, 100)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7", True])
+def test_a_wrong_size_is_refused_by_name(wrong):
     with pytest.raises(ValueError, match=f"n_heads must be a positive integer, but is {wrong!r}"):
-        TransformerConfig(768, wrong, 64, 12, 50257, 2048)
+        TransformerConfig(**{**SMALL, "n_heads": wrong})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"positions": "where"}, "positions must be one of learned, sinusoid, .* but is 'where'"),
+        ({"norm": "both"}, "norm must be one of pre, post, none, but is 'both'"),
+        ({"activation": "swish"}, "but is 'swish'"),
+        ({"biases": True}, "biases must be one of all, mlp, none, but is True"),
+        ({"unembedding": "shared"}, "but is 'shared'"),
+        ({"n_heads": 5}, "n_heads must divide d_model, but 5 does not divide 12"),
+        ({"n_key_heads": 4}, "n_key_heads must divide n_heads, but 4 does not divide 6"),
+        ({"n_positions": None}, "learned positions are a table, so n_positions must be given"),
+        ({"max_distance": 3}, "max_distance is for relative positions, but positions is 'learned'"),
+        ({"positions": "relative", "max_distance": 0}, "max_distance must be a positive integer, but is 0"),
+        ({"positions": "rotary", "d_k": 5}, "rotary positions need an even d_k, but it is 5"),
+        ({"positions": "sinusoid", "d_model": 15, "d_k": 2}, "sinusoid positions need an even d_model, but it is 15"),
+        ({"d_ff": -1}, "d_ff must be zero or a positive integer, but is -1"),
+        ({"n_token_types": -1}, "n_token_types must be zero or a positive integer, but is -1"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**{**SMALL, **change})
 
 
 def test_the_two_rows_that_contradict_themselves_give_other_counts_as_printed():
-    xl = TransformerConfig(2048, 24, 128, 24, 50_257, 2_048)
+    xl = replace(GPT3["XL"], n_heads=24, n_key_heads=24)
     assert f"{count_parameters(xl)['total'] / 1e9:.2f}" == "1.52"
-    thirteen = TransformerConfig(5140, 40, 128, 40, 50_257, 2_048)
+    thirteen = replace(GPT3["13B"], d_model=5140, d_ff=4 * 5140)
     assert f"{count_parameters(thirteen)['total'] / 1e9:.3f}" == "12.936"

@@ -1,0 +1,59 @@
+"""Plumbing that the layers share: types of numbers, and products and sums over rows."""
+
+import math
+
+import numpy as np
+
+PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def as_floats(**arrays):
+    """Return the arrays in one floating type; integers count as float64."""
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    kinds = {array.dtype for array in arrays.values()}
+    if len(kinds) == 1 and kinds <= PLAIN:
+        return list(arrays.values())
+    for name, array in arrays.items():
+        if array.dtype.kind not in "iuf":
+            raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}")
+    kind = np.result_type(*(kind if kind.kind == "f" else np.float64 for kind in kinds)).newbyteorder("=")
+    return [array.astype(kind, copy=False) for array in arrays.values()]
+
+
+def as_rows(X):
+    """Return X as a matrix of rows: one large product is faster than many small ones."""
+    return X.reshape(math.prod(X.shape[:-1]), X.shape[-1])
+
+
+def row_sums(X):
+    """Return the sum of each row, shape (..., 1); a product is several times faster than a sum."""
+    return (as_rows(X) @ np.ones((X.shape[-1], 1), X.dtype)).reshape(*X.shape[:-1], 1)
+
+
+def column_sums(rows):
+    """Return the sum of each column of a matrix; again as a product."""
+    return np.ones(len(rows), rows.dtype) @ rows
+
+
+def heard_rows(grad, rows):
+    """Return rows for a way back: zeros where no gradient arrives, if some row holds what is not finite."""
+    return rows if np.isfinite(rows).all() else np.where(grad.any(axis=-1, keepdims=True), rows, 0)
+
+
+def weighted_sum(weights, rows):
+    """Return weights @ rows, where a weight of zero hides whatever its row holds."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mixed = weights @ rows
+        if np.isfinite(mixed).all() or np.isfinite(rows).all():
+            return mixed
+        terms = weights[..., None] * rows[..., None, :, :]  # 0 * NaN is NaN, so no matrix product can do it
+    return np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
+
+
+def sum_to(grad, shape):
+    """Sum a gradient over the axes along which an argument of `shape` was broadcast."""
+    if grad.shape == shape:
+        return grad
+    grad = np.sum(grad, axis=tuple(range(grad.ndim - len(shape))))
+    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and grad.shape[axis] != 1)
+    return np.sum(grad, axis=stretched, keepdims=True)
