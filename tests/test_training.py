@@ -82,7 +82,7 @@ def test_steps_are_those_of_pytorch_with_its_clipping_adam_and_schedule(torch, c
     trained = train(start, lambda params, row: (0.0, row), [(row,) for row in grads], 6, **options)
     expected = in_pytorch(torch, start, grads, 0.1, 6, warm_up=warm_up, clip=clip)
     for name in start:
-        assert_allclose(trained.params[name], expected[name], rtol=3e-5, atol=1e-9)  # PyTorch adds 1e-6 to the norm
+        assert_allclose(trained.params[name], expected[name], rtol=1e-4, atol=1e-9)  # PyTorch adds 1e-6 to the norm
 
 
 def test_the_learning_rate_rises_and_falls():
