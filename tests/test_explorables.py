@@ -71,7 +71,7 @@ def test_the_attention_explorer_computes_what_the_package_computes(blank, causal
     for n, d_k, d_v, size in [(2, 3, 5, 1), (5, 2, 3, 1), (7, 5, 2, 30)]:
         Q, K, V = size * rng.normal(size=(n, d_k)), size * rng.normal(size=(n, d_k)), rng.normal(size=(n, d_v))
         state = {"Q": Q.tolist(), "K": K.tolist(), "V": V.tolist(), "causal": causal}
-        shown = page.evaluate("state => attnExplorables.attention_explorer.attend(state)", state)
+        shown = page.evaluate("state => attnExplorables.attention.attend(state)", state)
         output, weights = scaled_dot_product_attention(Q, K, V, causal_mask(n) if causal else None)
         assert_allclose(shown["weights"], weights, atol=1e-12)
         assert_allclose(shown["output"], output, atol=1e-12)
@@ -83,7 +83,7 @@ def test_the_softmax_explorer_computes_what_the_package_computes(blank):
     for temperature, offset in [(1, 0), (0.1, 50), (5, -50), (0.1, 1000)]:
         scores = 5 * rng.normal(size=7)
         state = {"scores": scores.tolist(), "temperature": temperature, "offset": offset}
-        shown = page.evaluate("state => attnExplorables.softmax_explorer.weigh(state)", state)
+        shown = page.evaluate("state => attnExplorables.softmax.weigh(state)", state)
         assert_allclose(shown, softmax((scores + offset) / temperature), atol=1e-12)
 
 
@@ -105,7 +105,7 @@ def test_the_scaling_explorer_computes_what_the_package_computes(blank, scaled):
     sizes = [1, 7, 1024]
     for chosen, size in enumerate(sizes):
         figure = ScalingExplorer(sizes, np.sqrt(size) * rng.normal(size=(3, 5)), chosen=chosen, scaled=scaled)
-        shown = page.evaluate("state => attnExplorables.scaling_explorer.saturate(state)", figure.state())
+        shown = page.evaluate("state => attnExplorables.scaling.saturate(state)", figure.state())
         assert_allclose(shown["weights"], figure.weights, atol=1e-12)
         assert_allclose(shown["jacobian"], figure.jacobian, atol=1e-12)
         assert_allclose(shown["trace"], 1 - np.sum(figure.weights**2), atol=1e-12)
@@ -118,7 +118,7 @@ def test_the_mask_explorer_computes_what_the_package_computes(blank, after):
         mask = rng.random((n, n)) < 0.6
         mask[0] = False
         figure = MaskExplorer(list("abcdefg"[:n]), 3 * rng.normal(size=(n, n)), mask, after=after)
-        shown = page.evaluate("state => attnExplorables.mask_explorer.weigh(state)", figure.state())
+        shown = page.evaluate("state => attnExplorables.mask.weigh(state)", figure.state())
         _, weights = scaled_dot_product_attention(figure.scores, np.eye(n), np.eye(n), None if after else mask, scale=1)
         assert_allclose(shown, weights * mask, atol=1e-12)
         assert_allclose(figure.weights, weights * mask, atol=1e-12)
@@ -162,9 +162,8 @@ def heads_explorer(**changes):
 
 def test_the_heads_explorer_computes_what_the_package_computes(blank):
     page, figure = blank(), heads_explorer()
-    shown = page.evaluate("state => attnExplorables.heads_explorer.attendHeads(state)", figure.state())
-    known = dict(zip(figure.known, figure.features))
-    X = np.array([known.get(token, np.zeros(5)) for token in figure.tokens])
+    shown = page.evaluate("state => attnExplorables.heads.attendHeads(state)", figure.state())
+    X = np.array([figure.known.get(token, np.zeros(5)) for token in figure.tokens])
     output, weights = multi_head_attention(X, figure.W_Q, figure.W_K, figure.W_V, figure.W_O)
     assert_allclose(shown["weights"], weights, atol=1e-12)
     assert_allclose(shown["updates"], figure.updates, atol=1e-12)
@@ -183,7 +182,7 @@ def test_the_parameter_counter_counts_what_the_package_counts(blank):
                 option: bool(choice >> i & 1) for i, option in enumerate(["biases", "norms", "positions", "tied"])
             }
             shown = page.evaluate(
-                "state => attnExplorables.parameter_counter.countParameters(state)", {**vars(config), **options}
+                "state => attnExplorables.parameters.countParameters(state)", {**vars(config), **options}
             )
             counts = count_parameters(config, **options)
             assert shown == {part: counts[part] for part in shown} and "total" in shown, name
@@ -193,7 +192,7 @@ def test_the_cost_explorer_computes_what_the_class_computes(blank):
     page = blank()
     for chosen, n_tokens, key_heads in [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]:
         figure = CostExplorer(GPT3, chosen, n_tokens=n_tokens, key_heads=key_heads)
-        assert page.evaluate("state => attnExplorables.cost_explorer.costs(state)", figure.state()) == pytest.approx(
+        assert page.evaluate("state => attnExplorables.cost.costs(state)", figure.state()) == pytest.approx(
             figure.costs, rel=1e-12
         )
     layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
@@ -545,7 +544,7 @@ def test_a_stretch_moves_cosines_and_no_score(blank):
         page.get_by_label(label).click()
         assert_allclose(shown_numbers(page, ".attn-pattern td .attn-cell"), figure.maps[shown].ravel(), atol=0.006)
     assert_allclose(
-        page.evaluate("state => attnExplorables.gauge_explorer.regauge(state)", figure.state()), figure.maps, atol=1e-12
+        page.evaluate("state => attnExplorables.gauge.regauge(state)", figure.state()), figure.maps, atol=1e-12
     )
     assert_allclose(figure.maps[2], before[2])
     assert np.abs(figure.maps[:2] - before[:2]).max(axis=(1, 2)).min() > 0.1
@@ -597,41 +596,82 @@ def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: explorer(tokens=["only", "two"]), r"'tokens': \(2,\), 'Q': \(5, 3\)"),
-        (lambda: explorer(K=np.ones((5, 2))), r"'Q': \(5, 3\), 'K': \(5, 2\)"),
-        (lambda: explorer(query=5), r"from 0 to 4, but is 5"),
-        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs 2 axes of finite numbers, but has NaN"),
-        (lambda: explorer(V=np.ones(5)), r"V needs 2 axes of finite numbers, but has shape \(5,\)"),
-        (lambda: SoftmaxExplorer(["a", "b"], [1, 2, 3]), r"'tokens': 2, 'scores': 3"),
+        (
+            lambda: explorer(tokens=["only", "these", "three"]),
+            r"the axis n has size 3 in tokens, but size 5 in Q, K, V",
+        ),
+        (lambda: explorer(K=np.ones((5, 2))), r"the axis d_k has size 3 in Q, but size 2 in K"),
+        (lambda: explorer(query=5), r"query must be a position on the axis n, from 0 to 4, but is 5"),
+        (lambda: explorer(query=-1), r"from 0 to 4, but is -1"),
+        (lambda: explorer(tokens=list("abcdefghi")), r"the axis n takes 2 to 8 entries, but has 9 in tokens"),
+        (lambda: explorer(tokens="black"), r"tokens"),
+        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs finite numbers, but has NaN in it"),
+        (lambda: explorer(V=np.full(5, np.nan)), r"V needs finite numbers, but has NaN in it"),
+        (lambda: explorer(Q=np.full((5, 3), -np.inf)), r"Q needs finite numbers, but has infinity in it"),
+        (lambda: explorer(V=None), r"V needs numbers, but is None"),
+        (lambda: explorer(V=[[1], [1, 2]]), r"V needs the axes \(n, d_v\): .*inhomogeneous"),
+        (lambda: explorer(V=np.ones((5, 0))), r"V needs the axes \(n, d_v\), but has shape \(5, 0\)"),
+        (lambda: explorer(V=np.ones(5)), r"V needs the axes \(n, d_v\), but has shape \(5,\)"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2, 3]), r"the axis n has size 2 in tokens, but size 3 in scores"),
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
-        (lambda: ScalingExplorer([1, 4], np.ones((3, 5))), r"2 sizes and scores of shape \(3, 5\)"),
-        (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"from 0 to 1, but is 2"),
-        (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"2 words and {'scores': \(3, 3\)"),
-        (lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3))), r"'mask': \(2, 3\)"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2], offset=np.nan), r"offset needs finite numbers, but has NaN"),
+        (
+            lambda: ScalingExplorer([1, 4], np.ones((3, 5))),
+            r"the axis n_sizes has size 2 in sizes, but size 3 in scores",
+        ),
+        (
+            lambda: ScalingExplorer([1, 4], np.ones((2, 9))),
+            r"the axis n_keys takes 2 to 8 entries, but has 9 in scores",
+        ),
+        (lambda: ScalingExplorer([0, 4], np.ones((2, 5))), r"sizes must be at least 1, but has 0"),
+        (lambda: ScalingExplorer([1, 2.5], np.ones((2, 5))), r"sizes needs whole numbers, but is \[1, 2.5\]"),
+        (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"axis n_sizes, from 0 to 1, but is 2"),
+        (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"the axis n has size 2 in tokens, but size 3 in scores"),
+        (
+            lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3))),
+            r"the axis n has size 2 in .*mask, but size 3 in mask",
+        ),
+        (lambda: MaskExplorer(["a", "b"], np.eye(2), [[0, -1e9]] * 2), r"mask needs True and False"),
         (
             lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}),
-            r"'V': \(2, 2\)",
+            r"the axis n has size 1 in tokens, scores, but size 2 in V",
         ),
-        (lambda: heads_explorer(axes=list("abc")), r"'axes': \(3,\)"),
-        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"'W_K': \(2, 5, 2\)"),
-        (lambda: heads_explorer(head=3), r"head must be from 0 to 2, but is 3"),
+        (lambda: heads_explorer(axes=list("abc")), r"the axis d_model has size 5 in known, .*W_O, but size 3 in axes"),
+        (lambda: heads_explorer(known=[[1.0] * 5]), r"known needs a dict"),
+        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"the axis n_heads has size 3 in W_Q.*, but size 2 in W_K"),
+        (lambda: heads_explorer(head=3), r"head must be a position on the axis n_heads, from 0 to 2, but is 3"),
         (lambda: setattr(ParameterCounter(GPT3, "Small"), "d_k", 0), r"d_k"),
         (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
         (lambda: CostExplorer(GPT3, "176B"), r"but is '176B'"),
         (lambda: CostExplorer(GPT3, "175B", n_tokens=1000), r"but is 1000"),
         (
             lambda: training_explorer(tokens=["a", "b"]),
-            r"2 runs of 4 steps on 2 words do not fit {'weights': \(2, 4, 3\)",
+            r"the axis n has size 2 in tokens, but size 3 in weights",
         ),
-        (lambda: training_explorer(moment=4), r"moment must be from 0 to 3, but is 4"),
-        (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)), r"'Q': \(2, 2\), 'K': \(3, 3\)"),
+        (lambda: training_explorer(moment=4), r"moment must be a position on the axis n_steps, from 0 to 3, but is 4"),
+        (
+            lambda: training_explorer(steps=[0, 1, 2]),
+            r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
+        ),
+        (
+            lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)),
+            r"the axis n has size 2 in tokens, Q, but size 3 in K",
+        ),
+        (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
         (
             lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),
             r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]",
         ),
         (lambda: SelfCheck([("a?", "b", {"b": "d", "e": " "})]), r"'a\?' does not explain \['e'\]"),
         (lambda: self_check(chosen=[0, 2]), r"question of \[2, 2\] answers, but is \[0, 2\]"),
-        (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
+        (
+            lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)),
+            r"q needs the axes \(2\), but has shape \(3,\)",
+        ),
+        (
+            lambda: QueryPlane(["a", "b"], "c", [1, 2], np.ones((2, 3)), np.eye(2)),
+            r"K needs the axes \(n, 2\), but .*3",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_sizes(make, message):
