@@ -8,6 +8,7 @@ import pytest
 import traitlets
 from numpy.testing import assert_allclose
 
+import attn.explorables
 from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
 from attn.explorables import (
     FOLDER,
@@ -590,6 +591,222 @@ def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
     assert page.locator(".attn-explorable b").count() == 0
 
 
+def test_no_answer_is_marked_before_a_choice_and_a_wrong_one_never_counts(blank):
+    page = blank(html(self_check()))
+    assert page.locator(".attn-right, [aria-pressed=true]").count() == 0
+    assert page.locator("[role=status]").all_inner_texts() == ["", ""]
+    assert page.get_by_text("0 of 2 right").is_visible()
+    page.get_by_role("button", name="11").click()
+    page.get_by_role("button", name="22").click()
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["11", "22"]
+    assert page.locator(".attn-right").count() == 0
+    assert page.get_by_text("0 of 2 right").is_visible()
+    page.get_by_role("button", name="4", exact=True).click()
+    assert page.locator(".attn-right").all_inner_texts() == ["4"]
+    assert page.get_by_text("1 of 2 right").is_visible()
+
+
+# --- what the figures have in common -------------------------------------------------------------
+
+
+def one_of_each():
+    rng = np.random.default_rng(11)
+    plane = {"axes": ["x", "y"], "spots": {"here": [0, 1], "there": [2, -1]}}
+    figures = [
+        explorer(),
+        SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
+        QueryPlane(["cat", "sat", "mat"], "it", [0, 1], rng.normal(size=(3, 2)), rng.normal(size=(3, 2))),
+        ScalingExplorer([1, 16, 1024], 4 * rng.normal(size=(3, 5)), chosen=1, scaled=True),
+        MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
+        UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),
+        heads_explorer(),
+        ParameterCounter(GPT3, "175B"),
+        CostExplorer(GPT3, "175B", key_heads=8),
+        training_explorer(run=1, moment=2),
+        GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
+        self_check(chosen=[1, 1]),
+    ]
+    return {figure._name: figure for figure in figures}
+
+
+EACH = one_of_each()
+
+
+def test_every_figure_is_a_pair_of_files_and_in_the_script_of_the_book(blank):
+    pairs = {path.stem for path in FOLDER.glob("*.py")} & {path.stem for path in FOLDER.glob("*.js")}
+    assert set(blank().evaluate("Object.keys(attnExplorables)")) == pairs == set(EACH)
+    assert all(type(figure).__name__ in dir(attn.explorables) for figure in EACH.values())
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_figure_says_in_words_what_the_package_computes(blank, name):
+    def signed(numbers, digits=2):
+        return ", ".join(f"{number:.{digits}f}".replace("-", "−") for number in np.ravel(numbers))
+
+    figure, text = EACH[name], blank(html(EACH[name])).locator(".attn-explorable").inner_text()
+    weights = getattr(figure, "weights", None)
+    if name == "softmax":
+        entropy = -np.sum(weights * np.log(weights))
+        assert f"Entropy: {entropy:.2f} nats; equal weights have {np.log(3):.2f}." in text
+    elif name == "query_plane":
+        assert f"Output: ({signed(figure.output, 3)})" in text
+    elif name == "scaling":
+        trace = np.trace(figure.jacobian)
+        assert f"Largest weight {weights.max():.3f}. Trace of the Jacobian {trace:.3f}: the weights answer" in text
+    elif name == "update_plane":
+        assert f"({signed(figure.E)}) + ΔE ({signed(figure.moved - figure.E)}) = ({signed(figure.moved)})" in text
+    elif name == "heads":
+        row = figure.weights[0, 3]
+        added = figure.updates[:, 3].sum(axis=0)
+        assert f"“Harry” looks most at “{figure.tokens[row.argmax()]}” ({row.max():.2f})." in text
+        told = ", ".join(f"{axis} {signed(entry)}" for axis, entry in zip("abcde", added) if abs(entry) >= 0.005)
+        assert f"All heads together add {told}." in text
+    elif name == "parameters":
+        share = 100 * figure.counts["attention"] / figure.counts["total"]
+        assert f"{figure.counts['total']:,} parameters; {share:.2f} % of them are in the attention matrices." in text
+    elif name == "cost":
+        times = figure.costs["cache"] / figure.costs["parameters"]
+        assert f"2,048 tokens: the keys and values take {times:.2f} times the memory of the parameters." in text
+    elif name == "training":
+        word = figure.tokens[np.argmax(figure.weights[1][2])]
+        loss = f"{figure.losses[1][2]:#.2g}"
+        assert f"Step 10, trained: all. Loss {loss}; most weight on “{word}”." in text
+    elif name == "gauge":
+        still = GaugeExplorer(figure.tokens, figure.Q, figure.K).maps
+        moved = [f"{change:.2f}" for change in np.abs(figure.maps - still).max(axis=(1, 2))]
+        told = f"cosines of keys {moved[0]}, cosines of queries {moved[1]}, scores {moved[2]}"
+        assert moved[2] == "0.00" and f"Largest change so far: {told}." in text
+    elif name == "self_check":
+        assert "1 of 2 right" in text and "Not that one. Joined." in text and "Right. Two more." in text
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_no_browser_fills_in_what_a_control_held_before(blank, name):
+    page = blank(html(EACH[name]))
+    assert page.locator("input").count() == page.locator("input[autocomplete=off]").count()
+
+
+FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+
+
+def test_arrow_keys_home_and_end_move_inside_a_table(blank):
+    page = blank(html(EACH["mask"]))
+    page.get_by_role("button", name="cat to cat:").focus()
+    moves = {
+        "ArrowRight": "cat to ate",
+        "ArrowUp": "black to ate",
+        "ArrowLeft": "black to cat",
+        "ArrowDown": "cat to cat",
+        "Home": "cat to The",
+        "End": "cat to fish",
+    }
+    for key, place in moves.items():
+        page.keyboard.press(key)
+        assert page.evaluate(FOCUSED).split(":")[0] == place, key
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUSED).startswith("cat to fish")
+
+
+@pytest.mark.parametrize(
+    ("name", "selectors"),
+    [("mask", [".attn-pattern"]), ("attention", [".attn-steps", ".attn-output", ".attn-pattern"])],
+)
+def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank, name, selectors):
+    page = blank(html(EACH[name]))
+    for selector in selectors:
+        table = page.locator(selector)
+        stops = table.locator("button[tabindex='0']")
+        assert table.locator("button").count() > 1 and stops.count() == 1
+        last = table.locator("button").last
+        last.focus()
+        assert stops.count() == 1 and last.get_attribute("tabindex") == "0"
+        page.keyboard.press("Tab")
+        assert not table.evaluate("table => table.contains(document.activeElement)")
+        page.keyboard.press("Shift+Tab")
+        assert last.evaluate("cell => cell === document.activeElement")
+
+
+@pytest.mark.parametrize("name", ["attention", "softmax", "query_plane", "mask", "heads"])
+def test_the_keyboard_stays_where_it_was_when_the_words_change(blank, name):
+    page = blank(html(EACH[name]))
+    words = page.locator(".attn-words input")
+    before = words.input_value().split()
+    own = "one two three" if name == "query_plane" else "one two"
+    words.fill(own)
+    use, again = page.get_by_role("button", name="Use them"), page.get_by_role("button", name="Start again")
+    use.focus()
+    page.keyboard.press("Enter")
+    assert words.input_value() == own
+    assert use.evaluate("node => node === document.activeElement")
+    again.focus()
+    page.keyboard.press("Enter")
+    assert words.input_value().split() == before
+    assert again.evaluate("node => node === document.activeElement")
+    words.fill(own)
+    page.keyboard.press("Enter")
+    assert words.evaluate("node => node === document.activeElement")
+
+
+def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
+    page = blank(html(EACH["cost"]))
+    page.get_by_label("175B").focus()
+    page.keyboard.press("ArrowUp")
+    assert page.locator("input:checked").evaluate("node => node === document.activeElement")
+    assert not page.get_by_label("175B").is_checked()
+    again = page.get_by_role("button", name="Start again")
+    again.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_figure_that_is_taken_away_listens_no_more(blank, name):
+    left = blank().evaluate(
+        """async ([name, state]) => {
+          const listening = [];
+          const model = {
+            get: (key) => state[key], set() {}, save_changes() {},
+            on: (event, listener) => listening.push(event + listener),
+            off: (event, listener) => listening.splice(listening.indexOf(event + listener), 1),
+          };
+          const end = attnExplorables[name].render({ model, el: document.createElement("div") });
+          const before = listening.length;
+          end();
+          return [before, listening.length];
+        }""",
+        [name, EACH[name].state()],
+    )
+    assert left == [len(EACH[name].state()), 0]
+
+
+def test_each_mask_lets_a_word_see_what_it_says(blank):
+    page = blank(html(EACH["mask"]))
+    i, j = np.indices((5, 5))
+    masks = {
+        "all words": i == i,
+        "itself and earlier words": j <= i,
+        "itself and the word before": (j == i) | (j == i - 1),
+        "all but itself": j != i,
+    }
+    for label, mask in masks.items():
+        page.get_by_label(label, exact=True).click()
+        shown = page.locator(".attn-pattern button").evaluate_all(
+            "cells => cells.map(cell => !cell.classList.contains('attn-hidden'))"
+        )
+        assert shown == mask.ravel().tolist(), label
+
+
+@pytest.mark.parametrize("name", ["attention", "mask"])
+def test_made_up_numbers_depend_on_the_words_alone(blank, name):
+    def shown():
+        page = blank(html(EACH[name]))
+        page.get_by_label("Your own words").fill("who knows")
+        page.get_by_role("button", name="Use them").click()
+        return page.locator(".attn-pattern button").all_inner_texts()
+
+    assert shown() == shown()
+
+
 # --- the Python side -----------------------------------------------------------------------------
 
 
@@ -628,7 +845,7 @@ def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
         (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"axis n_sizes, from 0 to 1, but is 2"),
         (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"the axis n has size 2 in tokens, but size 3 in scores"),
         (
-            lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3))),
+            lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3), bool)),
             r"the axis n has size 2 in .*mask, but size 3 in mask",
         ),
         (lambda: MaskExplorer(["a", "b"], np.eye(2), [[0, -1e9]] * 2), r"mask needs True and False"),
@@ -692,6 +909,32 @@ def test_traits_change_together_inside_a_hold():
     with figure.hold_trait_notifications():
         figure.tokens, figure.Q, figure.K, figure.V, figure.query = ["a", "b"], np.eye(2), np.eye(2), np.eye(2), 0
     assert figure.weights.shape == (2, 2)
+
+
+def test_traits_that_do_not_fit_together_are_all_taken_back():
+    figure = explorer()
+    before = figure.state()
+    with pytest.raises(traitlets.TraitError, match="axis n has size 2 in tokens, Q, but size 5 in K, V"):  # noqa: SIM117
+        with figure.hold_trait_notifications():
+            figure.tokens, figure.Q, figure.query = ["a", "b"], np.eye(2, 3), 1
+    assert figure.state() == before
+    figure.query = 4
+    assert figure.state() == {**before, "query": 4}
+
+
+def test_arguments_come_in_the_order_of_the_traits_and_no_more_than_these():
+    figure = SoftmaxExplorer(["a", "b"], [1, 2], 0.5, offset=3)
+    assert figure.state() == {
+        "tokens": ["a", "b"],
+        "scores": [1, 2],
+        "temperature": 0.5,
+        "offset": 3,
+        "knobs": False,
+    }
+    with pytest.raises(TypeError, match="takes tokens, scores, temperature, offset, knobs, but 6 values are given"):
+        SoftmaxExplorer(["a", "b"], [1, 2], 1, 0, True, "too much")
+    with pytest.raises(TypeError, match="tokens"):
+        SoftmaxExplorer(["a", "b"], [1, 2], tokens=["c", "d"])
 
 
 def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():

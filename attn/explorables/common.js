@@ -305,14 +305,15 @@ function follow(model, names, update) {
   };
 }
 
-// Replace what is in the root. The keyboard stays where it was: at the control that has the same place among its kind.
-function replace(root, nodes) {
+// Do what draws a figure anew. The keyboard stays where it was: at the control that has the same place among its kind.
+function keepingFocus(root, work) {
   const held = root.querySelector(":focus");
   const alike = () => [...root.querySelectorAll(held.tagName)].filter((node) =>
     node.type === held.type && node.classList[0] === held.classList[0]);
   const place = held && alike().indexOf(held);
-  root.replaceChildren(...nodes);
+  const result = work();
   if (held) alike()[Math.min(place, alike().length - 1)]?.focus({ preventScroll: true });
+  return result;
 }
 
 // The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
@@ -321,7 +322,7 @@ function replace(root, nodes) {
 function figure({ label, names, fixed = () => [], build }) {
   return ({ model, el }) => {
     const root = figureRoot(el, label);
-    const draw = (...nodes) => replace(root, nodes);
+    const draw = (...nodes) => root.replaceChildren(...nodes);
     const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
     const change = (values) => {
       Object.entries(values).forEach(([name, value]) => model.set(name, value));
@@ -334,7 +335,7 @@ function figure({ label, names, fixed = () => [], build }) {
     return follow(model, names, () => {
       const state = read();
       const now = JSON.stringify(fixed(state));
-      if (now !== drawn) update = build(means);
+      if (now !== drawn) update = keepingFocus(root, () => build(means));
       drawn = now;
       update(state);
     });
