@@ -779,6 +779,24 @@ def test_a_figure_that_is_taken_away_listens_no_more(blank, name):
     assert left == [len(EACH[name].state()), 0]
 
 
+def test_vectors_of_another_length_get_their_own_sliders(blank):
+    longer = explorer(Q=np.ones((5, 7)), K=np.ones((5, 7)))
+    sliders = blank().evaluate(
+        """async ([before, after]) => {
+          const listeners = [], el = document.createElement("div");
+          let state = before;
+          const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
+          attnExplorables.attention.render({ model, el });
+          state = after;
+          listeners.forEach((listener) => listener());
+          await Promise.resolve();
+          return el.querySelectorAll("input[type=range]").length;
+        }""",
+        [explorer().state(), longer.state()],
+    )
+    assert sliders == 7
+
+
 def test_each_mask_lets_a_word_see_what_it_says(blank):
     page = blank(html(EACH["mask"]))
     i, j = np.indices((5, 5))
