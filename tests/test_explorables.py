@@ -8,6 +8,7 @@ import pytest
 import traitlets
 from numpy.testing import assert_allclose
 
+import attn.explorables
 from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
 from attn.explorables import (
     FOLDER,
@@ -71,7 +72,7 @@ def test_the_attention_explorer_computes_what_the_package_computes(blank, causal
     for n, d_k, d_v, size in [(2, 3, 5, 1), (5, 2, 3, 1), (7, 5, 2, 30)]:
         Q, K, V = size * rng.normal(size=(n, d_k)), size * rng.normal(size=(n, d_k)), rng.normal(size=(n, d_v))
         state = {"Q": Q.tolist(), "K": K.tolist(), "V": V.tolist(), "causal": causal}
-        shown = page.evaluate("state => attnExplorables.attention_explorer.attend(state)", state)
+        shown = page.evaluate("state => attnExplorables.attention.attend(state)", state)
         output, weights = scaled_dot_product_attention(Q, K, V, causal_mask(n) if causal else None)
         assert_allclose(shown["weights"], weights, atol=1e-12)
         assert_allclose(shown["output"], output, atol=1e-12)
@@ -83,7 +84,7 @@ def test_the_softmax_explorer_computes_what_the_package_computes(blank):
     for temperature, offset in [(1, 0), (0.1, 50), (5, -50), (0.1, 1000)]:
         scores = 5 * rng.normal(size=7)
         state = {"scores": scores.tolist(), "temperature": temperature, "offset": offset}
-        shown = page.evaluate("state => attnExplorables.softmax_explorer.weigh(state)", state)
+        shown = page.evaluate("state => attnExplorables.softmax.weigh(state)", state)
         assert_allclose(shown, softmax((scores + offset) / temperature), atol=1e-12)
 
 
@@ -105,7 +106,7 @@ def test_the_scaling_explorer_computes_what_the_package_computes(blank, scaled):
     sizes = [1, 7, 1024]
     for chosen, size in enumerate(sizes):
         figure = ScalingExplorer(sizes, np.sqrt(size) * rng.normal(size=(3, 5)), chosen=chosen, scaled=scaled)
-        shown = page.evaluate("state => attnExplorables.scaling_explorer.saturate(state)", figure.state())
+        shown = page.evaluate("state => attnExplorables.scaling.saturate(state)", figure.state())
         assert_allclose(shown["weights"], figure.weights, atol=1e-12)
         assert_allclose(shown["jacobian"], figure.jacobian, atol=1e-12)
         assert_allclose(shown["trace"], 1 - np.sum(figure.weights**2), atol=1e-12)
@@ -118,7 +119,7 @@ def test_the_mask_explorer_computes_what_the_package_computes(blank, after):
         mask = rng.random((n, n)) < 0.6
         mask[0] = False
         figure = MaskExplorer(list("abcdefg"[:n]), 3 * rng.normal(size=(n, n)), mask, after=after)
-        shown = page.evaluate("state => attnExplorables.mask_explorer.weigh(state)", figure.state())
+        shown = page.evaluate("state => attnExplorables.mask.weigh(state)", figure.state())
         _, weights = scaled_dot_product_attention(figure.scores, np.eye(n), np.eye(n), None if after else mask, scale=1)
         assert_allclose(shown, weights * mask, atol=1e-12)
         assert_allclose(figure.weights, weights * mask, atol=1e-12)
@@ -162,9 +163,8 @@ def heads_explorer(**changes):
 
 def test_the_heads_explorer_computes_what_the_package_computes(blank):
     page, figure = blank(), heads_explorer()
-    shown = page.evaluate("state => attnExplorables.heads_explorer.attendHeads(state)", figure.state())
-    known = dict(zip(figure.known, figure.features))
-    X = np.array([known.get(token, np.zeros(5)) for token in figure.tokens])
+    shown = page.evaluate("state => attnExplorables.heads.attendHeads(state)", figure.state())
+    X = np.array([figure.known.get(token, np.zeros(5)) for token in figure.tokens])
     output, weights = multi_head_attention(X, figure.W_Q, figure.W_K, figure.W_V, figure.W_O)
     assert_allclose(shown["weights"], weights, atol=1e-12)
     assert_allclose(shown["updates"], figure.updates, atol=1e-12)
@@ -183,7 +183,7 @@ def test_the_parameter_counter_counts_what_the_package_counts(blank):
                 option: bool(choice >> i & 1) for i, option in enumerate(["biases", "norms", "positions", "tied"])
             }
             shown = page.evaluate(
-                "state => attnExplorables.parameter_counter.countParameters(state)", {**vars(config), **options}
+                "state => attnExplorables.parameters.countParameters(state)", {**vars(config), **options}
             )
             counts = count_parameters(config, **options)
             assert shown == {part: counts[part] for part in shown} and "total" in shown, name
@@ -193,7 +193,7 @@ def test_the_cost_explorer_computes_what_the_class_computes(blank):
     page = blank()
     for chosen, n_tokens, key_heads in [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]:
         figure = CostExplorer(GPT3, chosen, n_tokens=n_tokens, key_heads=key_heads)
-        assert page.evaluate("state => attnExplorables.cost_explorer.costs(state)", figure.state()) == pytest.approx(
+        assert page.evaluate("state => attnExplorables.cost.costs(state)", figure.state()) == pytest.approx(
             figure.costs, rel=1e-12
         )
     layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
@@ -545,7 +545,7 @@ def test_a_stretch_moves_cosines_and_no_score(blank):
         page.get_by_label(label).click()
         assert_allclose(shown_numbers(page, ".attn-pattern td .attn-cell"), figure.maps[shown].ravel(), atol=0.006)
     assert_allclose(
-        page.evaluate("state => attnExplorables.gauge_explorer.regauge(state)", figure.state()), figure.maps, atol=1e-12
+        page.evaluate("state => attnExplorables.gauge.regauge(state)", figure.state()), figure.maps, atol=1e-12
     )
     assert_allclose(figure.maps[2], before[2])
     assert np.abs(figure.maps[:2] - before[:2]).max(axis=(1, 2)).min() > 0.1
@@ -591,47 +591,322 @@ def test_a_choice_is_explained_at_once_and_may_be_changed(blank):
     assert page.locator(".attn-explorable b").count() == 0
 
 
+def test_no_answer_is_marked_before_a_choice_and_a_wrong_one_never_counts(blank):
+    page = blank(html(self_check()))
+    assert page.locator(".attn-right, [aria-pressed=true]").count() == 0
+    assert page.locator("[role=status]").all_inner_texts() == ["", ""]
+    assert page.get_by_text("0 of 2 right").is_visible()
+    page.get_by_role("button", name="11").click()
+    page.get_by_role("button", name="22").click()
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["11", "22"]
+    assert page.locator(".attn-right").count() == 0
+    assert page.get_by_text("0 of 2 right").is_visible()
+    page.get_by_role("button", name="4", exact=True).click()
+    assert page.locator(".attn-right").all_inner_texts() == ["4"]
+    assert page.get_by_text("1 of 2 right").is_visible()
+
+
+# --- what the figures have in common -------------------------------------------------------------
+
+
+def one_of_each():
+    rng = np.random.default_rng(11)
+    plane = {"axes": ["x", "y"], "spots": {"here": [0, 1], "there": [2, -1]}}
+    figures = [
+        explorer(),
+        SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
+        QueryPlane(["cat", "sat", "mat"], "it", [0, 1], rng.normal(size=(3, 2)), rng.normal(size=(3, 2))),
+        ScalingExplorer([1, 16, 1024], 4 * rng.normal(size=(3, 5)), chosen=1, scaled=True),
+        MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
+        UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),
+        heads_explorer(),
+        ParameterCounter(GPT3, "175B"),
+        CostExplorer(GPT3, "175B", key_heads=8),
+        training_explorer(run=1, moment=2),
+        GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
+        self_check(chosen=[1, 1]),
+    ]
+    return {figure._name: figure for figure in figures}
+
+
+EACH = one_of_each()
+
+
+def test_every_figure_is_a_pair_of_files_and_in_the_script_of_the_book(blank):
+    pairs = {path.stem for path in FOLDER.glob("*.py")} & {path.stem for path in FOLDER.glob("*.js")}
+    assert set(blank().evaluate("Object.keys(attnExplorables)")) == pairs == set(EACH)
+    assert all(type(figure).__name__ in dir(attn.explorables) for figure in EACH.values())
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_figure_says_in_words_what_the_package_computes(blank, name):
+    def signed(numbers, digits=2):
+        return ", ".join(f"{number:.{digits}f}".replace("-", "−") for number in np.ravel(numbers))
+
+    figure, text = EACH[name], blank(html(EACH[name])).locator(".attn-explorable").inner_text()
+    weights = getattr(figure, "weights", None)
+    if name == "softmax":
+        entropy = -np.sum(weights * np.log(weights))
+        assert f"Entropy: {entropy:.2f} nats; equal weights have {np.log(3):.2f}." in text
+    elif name == "query_plane":
+        assert f"Output: ({signed(figure.output, 3)})" in text
+    elif name == "scaling":
+        trace = np.trace(figure.jacobian)
+        assert f"Largest weight {weights.max():.3f}. Trace of the Jacobian {trace:.3f}: the weights answer" in text
+    elif name == "update_plane":
+        assert f"({signed(figure.E)}) + ΔE ({signed(figure.moved - figure.E)}) = ({signed(figure.moved)})" in text
+    elif name == "heads":
+        row = figure.weights[0, 3]
+        added = figure.updates[:, 3].sum(axis=0)
+        assert f"“Harry” looks most at “{figure.tokens[row.argmax()]}” ({row.max():.2f})." in text
+        told = ", ".join(f"{axis} {signed(entry)}" for axis, entry in zip("abcde", added) if abs(entry) >= 0.005)
+        assert f"All heads together add {told}." in text
+    elif name == "parameters":
+        share = 100 * figure.counts["attention"] / figure.counts["total"]
+        assert f"{figure.counts['total']:,} parameters; {share:.2f} % of them are in the attention matrices." in text
+    elif name == "cost":
+        times = figure.costs["cache"] / figure.costs["parameters"]
+        assert f"2,048 tokens: the keys and values take {times:.2f} times the memory of the parameters." in text
+    elif name == "training":
+        word = figure.tokens[np.argmax(figure.weights[1][2])]
+        loss = f"{figure.losses[1][2]:#.2g}"
+        assert f"Step 10, trained: all. Loss {loss}; most weight on “{word}”." in text
+    elif name == "gauge":
+        still = GaugeExplorer(figure.tokens, figure.Q, figure.K).maps
+        moved = [f"{change:.2f}" for change in np.abs(figure.maps - still).max(axis=(1, 2))]
+        told = f"cosines of keys {moved[0]}, cosines of queries {moved[1]}, scores {moved[2]}"
+        assert moved[2] == "0.00" and f"Largest change so far: {told}." in text
+    elif name == "self_check":
+        assert "1 of 2 right" in text and "Not that one. Joined." in text and "Right. Two more." in text
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_no_browser_fills_in_what_a_control_held_before(blank, name):
+    page = blank(html(EACH[name]))
+    assert page.locator("input").count() == page.locator("input[autocomplete=off]").count()
+
+
+FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+
+
+def test_arrow_keys_home_and_end_move_inside_a_table(blank):
+    page = blank(html(EACH["mask"]))
+    page.get_by_role("button", name="cat to cat:").focus()
+    moves = {
+        "ArrowRight": "cat to ate",
+        "ArrowUp": "black to ate",
+        "ArrowLeft": "black to cat",
+        "ArrowDown": "cat to cat",
+        "Home": "cat to The",
+        "End": "cat to fish",
+    }
+    for key, place in moves.items():
+        page.keyboard.press(key)
+        assert page.evaluate(FOCUSED).split(":")[0] == place, key
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUSED).startswith("cat to fish")
+
+
+@pytest.mark.parametrize(
+    ("name", "selectors"),
+    [("mask", [".attn-pattern"]), ("attention", [".attn-steps", ".attn-output", ".attn-pattern"])],
+)
+def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank, name, selectors):
+    page = blank(html(EACH[name]))
+    for selector in selectors:
+        table = page.locator(selector)
+        stops = table.locator("button[tabindex='0']")
+        assert table.locator("button").count() > 1 and stops.count() == 1
+        last = table.locator("button").last
+        last.focus()
+        assert stops.count() == 1 and last.get_attribute("tabindex") == "0"
+        page.keyboard.press("Tab")
+        assert not table.evaluate("table => table.contains(document.activeElement)")
+        page.keyboard.press("Shift+Tab")
+        assert last.evaluate("cell => cell === document.activeElement")
+
+
+@pytest.mark.parametrize("name", ["attention", "softmax", "query_plane", "mask", "heads"])
+def test_the_keyboard_stays_where_it_was_when_the_words_change(blank, name):
+    page = blank(html(EACH[name]))
+    words = page.locator(".attn-words input")
+    before = words.input_value().split()
+    own = "one two three" if name == "query_plane" else "one two"
+    words.fill(own)
+    use, again = page.get_by_role("button", name="Use them"), page.get_by_role("button", name="Start again")
+    use.focus()
+    page.keyboard.press("Enter")
+    assert words.input_value() == own
+    assert use.evaluate("node => node === document.activeElement")
+    again.focus()
+    page.keyboard.press("Enter")
+    assert words.input_value().split() == before
+    assert again.evaluate("node => node === document.activeElement")
+    words.fill(own)
+    page.keyboard.press("Enter")
+    assert words.evaluate("node => node === document.activeElement")
+
+
+def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
+    page = blank(html(EACH["cost"]))
+    page.get_by_label("175B").focus()
+    page.keyboard.press("ArrowUp")
+    assert page.locator("input:checked").evaluate("node => node === document.activeElement")
+    assert not page.get_by_label("175B").is_checked()
+    again = page.get_by_role("button", name="Start again")
+    again.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_figure_that_is_taken_away_listens_no_more(blank, name):
+    left = blank().evaluate(
+        """async ([name, state]) => {
+          const listening = [];
+          const model = {
+            get: (key) => state[key], set() {}, save_changes() {},
+            on: (event, listener) => listening.push(event + listener),
+            off: (event, listener) => listening.splice(listening.indexOf(event + listener), 1),
+          };
+          const end = attnExplorables[name].render({ model, el: document.createElement("div") });
+          const before = listening.length;
+          end();
+          return [before, listening.length];
+        }""",
+        [name, EACH[name].state()],
+    )
+    assert left == [len(EACH[name].state()), 0]
+
+
+def test_vectors_of_another_length_get_their_own_sliders(blank):
+    longer = explorer(Q=np.ones((5, 7)), K=np.ones((5, 7)))
+    sliders = blank().evaluate(
+        """async ([before, after]) => {
+          const listeners = [], el = document.createElement("div");
+          let state = before;
+          const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
+          attnExplorables.attention.render({ model, el });
+          state = after;
+          listeners.forEach((listener) => listener());
+          await Promise.resolve();
+          return el.querySelectorAll("input[type=range]").length;
+        }""",
+        [explorer().state(), longer.state()],
+    )
+    assert sliders == 7
+
+
+def test_each_mask_lets_a_word_see_what_it_says(blank):
+    page = blank(html(EACH["mask"]))
+    i, j = np.indices((5, 5))
+    masks = {
+        "all words": i == i,
+        "itself and earlier words": j <= i,
+        "itself and the word before": (j == i) | (j == i - 1),
+        "all but itself": j != i,
+    }
+    for label, mask in masks.items():
+        page.get_by_label(label, exact=True).click()
+        shown = page.locator(".attn-pattern button").evaluate_all(
+            "cells => cells.map(cell => !cell.classList.contains('attn-hidden'))"
+        )
+        assert shown == mask.ravel().tolist(), label
+
+
+@pytest.mark.parametrize("name", ["attention", "mask"])
+def test_made_up_numbers_depend_on_the_words_alone(blank, name):
+    def shown():
+        page = blank(html(EACH[name]))
+        page.get_by_label("Your own words").fill("who knows")
+        page.get_by_role("button", name="Use them").click()
+        return page.locator(".attn-pattern button").all_inner_texts()
+
+    assert shown() == shown()
+
+
 # --- the Python side -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: explorer(tokens=["only", "two"]), r"'tokens': \(2,\), 'Q': \(5, 3\)"),
-        (lambda: explorer(K=np.ones((5, 2))), r"'Q': \(5, 3\), 'K': \(5, 2\)"),
-        (lambda: explorer(query=5), r"from 0 to 4, but is 5"),
-        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs 2 axes of finite numbers, but has NaN"),
-        (lambda: explorer(V=np.ones(5)), r"V needs 2 axes of finite numbers, but has shape \(5,\)"),
-        (lambda: SoftmaxExplorer(["a", "b"], [1, 2, 3]), r"'tokens': 2, 'scores': 3"),
+        (
+            lambda: explorer(tokens=["only", "these", "three"]),
+            r"the axis n has size 3 in tokens, but size 5 in Q, K, V",
+        ),
+        (lambda: explorer(K=np.ones((5, 2))), r"the axis d_k has size 3 in Q, but size 2 in K"),
+        (lambda: explorer(query=5), r"query must be a position on the axis n, from 0 to 4, but is 5"),
+        (lambda: explorer(query=-1), r"from 0 to 4, but is -1"),
+        (lambda: explorer(tokens=list("abcdefghi")), r"the axis n takes 2 to 8 entries, but has 9 in tokens"),
+        (lambda: explorer(tokens="black"), r"tokens"),
+        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs finite numbers, but has NaN in it"),
+        (lambda: explorer(V=np.full(5, np.nan)), r"V needs finite numbers, but has NaN in it"),
+        (lambda: explorer(Q=np.full((5, 3), -np.inf)), r"Q needs finite numbers, but has infinity in it"),
+        (lambda: explorer(V=None), r"V needs numbers, but is None"),
+        (lambda: explorer(V=[[1], [1, 2]]), r"V needs the axes \(n, d_v\): .*inhomogeneous"),
+        (lambda: explorer(V=np.ones((5, 0))), r"V needs the axes \(n, d_v\), but has shape \(5, 0\)"),
+        (lambda: explorer(V=np.ones(5)), r"V needs the axes \(n, d_v\), but has shape \(5,\)"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2, 3]), r"the axis n has size 2 in tokens, but size 3 in scores"),
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
-        (lambda: ScalingExplorer([1, 4], np.ones((3, 5))), r"2 sizes and scores of shape \(3, 5\)"),
-        (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"from 0 to 1, but is 2"),
-        (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"2 words and {'scores': \(3, 3\)"),
-        (lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3))), r"'mask': \(2, 3\)"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2], offset=np.nan), r"offset needs finite numbers, but has NaN"),
+        (
+            lambda: ScalingExplorer([1, 4], np.ones((3, 5))),
+            r"the axis n_sizes has size 2 in sizes, but size 3 in scores",
+        ),
+        (
+            lambda: ScalingExplorer([1, 4], np.ones((2, 9))),
+            r"the axis n_keys takes 2 to 8 entries, but has 9 in scores",
+        ),
+        (lambda: ScalingExplorer([0, 4], np.ones((2, 5))), r"sizes must be at least 1, but has 0"),
+        (lambda: ScalingExplorer([1, 2.5], np.ones((2, 5))), r"sizes needs whole numbers, but is \[1, 2.5\]"),
+        (lambda: ScalingExplorer([1, 4], np.ones((2, 5)), chosen=2), r"axis n_sizes, from 0 to 1, but is 2"),
+        (lambda: MaskExplorer(["a", "b"], np.eye(3)), r"the axis n has size 2 in tokens, but size 3 in scores"),
+        (
+            lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3), bool)),
+            r"the axis n has size 2 in .*mask, but size 3 in mask",
+        ),
+        (lambda: MaskExplorer(["a", "b"], np.eye(2), [[0, -1e9]] * 2), r"mask needs True and False"),
         (
             lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}),
-            r"'V': \(2, 2\)",
+            r"the axis n has size 1 in tokens, scores, but size 2 in V",
         ),
-        (lambda: heads_explorer(axes=list("abc")), r"'axes': \(3,\)"),
-        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"'W_K': \(2, 5, 2\)"),
-        (lambda: heads_explorer(head=3), r"head must be from 0 to 2, but is 3"),
+        (lambda: heads_explorer(axes=list("abc")), r"the axis d_model has size 5 in known, .*W_O, but size 3 in axes"),
+        (lambda: heads_explorer(known=[[1.0] * 5]), r"known needs a dict"),
+        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"the axis n_heads has size 3 in W_Q.*, but size 2 in W_K"),
+        (lambda: heads_explorer(head=3), r"head must be a position on the axis n_heads, from 0 to 2, but is 3"),
         (lambda: setattr(ParameterCounter(GPT3, "Small"), "d_k", 0), r"d_k"),
         (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
         (lambda: CostExplorer(GPT3, "176B"), r"but is '176B'"),
         (lambda: CostExplorer(GPT3, "175B", n_tokens=1000), r"but is 1000"),
         (
             lambda: training_explorer(tokens=["a", "b"]),
-            r"2 runs of 4 steps on 2 words do not fit {'weights': \(2, 4, 3\)",
+            r"the axis n has size 2 in tokens, but size 3 in weights",
         ),
-        (lambda: training_explorer(moment=4), r"moment must be from 0 to 3, but is 4"),
-        (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)), r"'Q': \(2, 2\), 'K': \(3, 3\)"),
+        (lambda: training_explorer(moment=4), r"moment must be a position on the axis n_steps, from 0 to 3, but is 4"),
+        (
+            lambda: training_explorer(steps=[0, 1, 2]),
+            r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
+        ),
+        (
+            lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(3)),
+            r"the axis n has size 2 in tokens, Q, but size 3 in K",
+        ),
+        (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
         (
             lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),
             r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]",
         ),
         (lambda: SelfCheck([("a?", "b", {"b": "d", "e": " "})]), r"'a\?' does not explain \['e'\]"),
         (lambda: self_check(chosen=[0, 2]), r"question of \[2, 2\] answers, but is \[0, 2\]"),
-        (lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)), r"'q': \(3,\)"),
+        (
+            lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)),
+            r"q needs the axes \(2\), but has shape \(3,\)",
+        ),
+        (
+            lambda: QueryPlane(["a", "b"], "c", [1, 2], np.ones((2, 3)), np.eye(2)),
+            r"K needs the axes \(n, 2\), but .*3",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_sizes(make, message):
@@ -652,6 +927,32 @@ def test_traits_change_together_inside_a_hold():
     with figure.hold_trait_notifications():
         figure.tokens, figure.Q, figure.K, figure.V, figure.query = ["a", "b"], np.eye(2), np.eye(2), np.eye(2), 0
     assert figure.weights.shape == (2, 2)
+
+
+def test_traits_that_do_not_fit_together_are_all_taken_back():
+    figure = explorer()
+    before = figure.state()
+    with pytest.raises(traitlets.TraitError, match="axis n has size 2 in tokens, Q, but size 5 in K, V"):  # noqa: SIM117
+        with figure.hold_trait_notifications():
+            figure.tokens, figure.Q, figure.query = ["a", "b"], np.eye(2, 3), 1
+    assert figure.state() == before
+    figure.query = 4
+    assert figure.state() == {**before, "query": 4}
+
+
+def test_arguments_come_in_the_order_of_the_traits_and_no_more_than_these():
+    figure = SoftmaxExplorer(["a", "b"], [1, 2], 0.5, offset=3)
+    assert figure.state() == {
+        "tokens": ["a", "b"],
+        "scores": [1, 2],
+        "temperature": 0.5,
+        "offset": 3,
+        "knobs": False,
+    }
+    with pytest.raises(TypeError, match="takes tokens, scores, temperature, offset, knobs, but 6 values are given"):
+        SoftmaxExplorer(["a", "b"], [1, 2], 1, 0, True, "too much")
+    with pytest.raises(TypeError, match="tokens"):
+        SoftmaxExplorer(["a", "b"], [1, 2], tokens=["c", "d"])
 
 
 def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():

@@ -11,6 +11,25 @@ function element(tag, properties = {}, ...children) {
   return node;
 }
 
+function box(className, ...children) {
+  return element("div", { className }, ...children);
+}
+
+function caption(text) {
+  return element("p", { className: "attn-caption" }, text);
+}
+
+function button(className, text, onPress) {
+  const node = element("button", { type: "button", className }, text);
+  node.addEventListener("click", onPress);
+  return node;
+}
+
+// A native control. A browser would fill in what it held before the reader left the page and came back.
+function control(type, properties = {}) {
+  return element("input", { type, autocomplete: "off", ...properties });
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function drawing(tag, attributes = {}, ...children) {
@@ -26,13 +45,27 @@ function format(number, digits = 2) {
   return Number(text) === 0 ? (0).toFixed(digits) : text.replace("-", "−");
 }
 
+// A large number, its digits in groups of three.
+function grouped(number) {
+  return number.toLocaleString("en-US");
+}
+
 // A number as a factor in a sum: a negative one in brackets.
 function factor(number) {
   return number < 0 ? `(${format(number)})` : format(number);
 }
 
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
 function dot(a, b) {
-  return a.reduce((sum, entry, i) => sum + entry * b[i], 0);
+  return sum(a.map((entry, i) => entry * b[i]));
+}
+
+// The position of the largest number.
+function largest(numbers) {
+  return numbers.indexOf(Math.max(...numbers));
 }
 
 function dotInWords(a, b) {
@@ -44,7 +77,7 @@ function softmax(scores) {
   const top = Math.max(...scores);
   if (top === -Infinity) return scores.map(() => 0);
   const powers = scores.map((score) => Math.exp(score - top));
-  const total = powers.reduce((sum, power) => sum + power, 0);
+  const total = sum(powers);
   return powers.map((power) => power / total);
 }
 
@@ -55,7 +88,7 @@ function indexed(letter, i) {
 
 // A slider with its label and its value; `set(value)` shows a value that came from elsewhere.
 function slider({ label, min, max, step = 0.01, className = "", show = format, onInput }) {
-  const input = element("input", { type: "range", min, max, step });
+  const input = control("range", { min, max, step });
   const value = element("output", { className: "attn-value" });
   input.addEventListener("input", () => onInput(Number(input.value)));
   const row = element("label", { className: `attn-slider ${className}` }, element("span", {}, label), input, value);
@@ -67,29 +100,25 @@ function slider({ label, min, max, step = 0.01, className = "", show = format, o
   return { row, set };
 }
 
-// A bar for a weight and its number; `set(weight)` shows it.
-function weightBar() {
+// A row with something in front, a bar and its number; `set(share)` shows it.
+function barRow(className, front) {
   const bar = element("span", { className: "attn-bar" });
   const value = element("output", { className: "attn-value" });
-  const set = (weight) => {
-    bar.style.setProperty("--attn-w", weight);
-    value.textContent = format(weight, 3);
+  const set = (share, text = format(share, 3)) => {
+    bar.style.setProperty("--attn-w", share);
+    value.textContent = text;
   };
-  return { bar, value, set };
+  return { row: box(className, front, bar, value), set };
 }
 
-// A row with the name of a key and the bar of its weight.
+// The bar of the weight of a key.
 function keyBar(name) {
-  const { bar, value, set } = weightBar();
-  const row = element("div", { className: "attn-weighted" }, element("span", { className: "attn-key" }, name), bar, value);
-  return { row, set };
+  return barRow("attn-weighted", element("span", { className: "attn-key" }, name));
 }
 
-// A row with a name, a bar and room for a long number.
-function countedRow(name) {
-  const bar = element("span", { className: "attn-bar" });
-  const value = element("output", { className: "attn-value" });
-  return { bar, value, row: element("div", { className: "attn-counted" }, element("span", {}, name), bar, value) };
+// The bar of a long number.
+function countedBar(name) {
+  return barRow("attn-counted", element("span", {}, name));
 }
 
 // A plane for vectors of two entries; it shows -PLANE_REACH to PLANE_REACH on both axes.
@@ -134,7 +163,7 @@ function planeArrow(className) {
 function choice({ legend, labels, onChoose }) {
   const name = `attn-${Math.random().toString(36).slice(2)}`; // radio buttons are grouped by name, page-wide
   const inputs = labels.map((_, i) => {
-    const input = element("input", { type: "radio", name, value: i });
+    const input = control("radio", { name, value: i });
     input.addEventListener("change", () => onChoose(i));
     return input;
   });
@@ -144,28 +173,65 @@ function choice({ legend, labels, onChoose }) {
   return { row, set };
 }
 
+// A heading of a column ("col") or row ("row") of a table, from its text.
+function heading(scope, className = "") {
+  return (text) => element("th", { scope, className }, text);
+}
+
+// A node in each of n rows and m columns; boxes, where a cell is only read.
+function grid(n, m, cell = () => box("attn-cell")) {
+  return Array.from({ length: n }, (_, i) => Array.from({ length: m }, (_, j) => cell(i, j)));
+}
+
+// A table of a grid of cells, with headings of its columns and rows and a caption where these are given; the caption's
+// text may be set later.
+function tableOf({ className = "attn-pattern", title, columns = [], rows = [], cells }) {
+  const table = element("table", { className: `attn-table ${className}` });
+  const above = element("caption", {}, title ?? "");
+  if (title !== undefined) table.append(above);
+  const corner = columns.length === cells[0].length ? [element("td")] : [];
+  if (columns.length) table.append(element("thead", {}, element("tr", {}, ...corner, ...columns)));
+  const lines = cells.map((row, i) =>
+    element("tr", {}, ...rows.slice(i, i + 1), ...row.map((cell) => element("td", {}, cell))));
+  table.append(element("tbody", {}, ...lines));
+  moveByArrows(table);
+  return { table, caption: above, lines };
+}
+
+// Numbers in a grid of cells, shaded by a share of which no more than 1 is seen.
+function fill(cells, numbers, share = (number) => number) {
+  cells.forEach((row, i) => row.forEach((cell, j) => {
+    cell.textContent = format(numbers[i][j]);
+    cell.style.setProperty("--attn-w", Math.min(1, share(numbers[i][j])));
+  }));
+}
+
+// A box that scrolls by the keyboard; a table of buttons, which does so as one moves in it, needs no label.
+function scrolling(label, table) {
+  return element("div", { className: "attn-scroll", role: "group", tabIndex: 0, "aria-label": label }, table);
+}
+
 // One tab stop for a table of buttons: arrow keys, Home and End move inside it.
 function moveByArrows(table) {
   const rows = () => [...table.rows].map((row) => [...row.querySelectorAll("button")]).filter((row) => row.length);
   const first = rows()[0]?.[0];
-  rows().flat().forEach((button) => (button.tabIndex = button === first ? 0 : -1));
+  rows().flat().forEach((cell) => (cell.tabIndex = cell === first ? 0 : -1));
   table.addEventListener("keydown", (event) => {
-    const grid = rows();
-    const y = grid.findIndex((row) => row.includes(event.target));
+    const now = rows();
+    const y = now.findIndex((row) => row.includes(event.target));
     if (y < 0) return;
-    const x = grid[y].indexOf(event.target);
+    const x = now[y].indexOf(event.target);
     const goal = {
       ArrowUp: [y - 1, x], ArrowDown: [y + 1, x], ArrowLeft: [y, x - 1], ArrowRight: [y, x + 1],
-      Home: [y, 0], End: [y, grid[y].length - 1],
+      Home: [y, 0], End: [y, now[y].length - 1],
     }[event.key];
-    const button = goal && grid[goal[0]]?.[goal[1]];
     if (!goal) return;
     event.preventDefault();
-    if (button) button.focus();
+    now[goal[0]]?.[goal[1]]?.focus();
   });
   table.addEventListener("focusin", (event) => {
     if (event.target.tagName !== "BUTTON") return;
-    rows().flat().forEach((button) => (button.tabIndex = button === event.target ? 0 : -1));
+    rows().flat().forEach((cell) => (cell.tabIndex = cell === event.target ? 0 : -1));
   });
 }
 
@@ -182,33 +248,23 @@ function reporter() {
   return { line, tell, explain };
 }
 
-// The words a reader typed, or a sentence that says why they cannot be used.
-function readWords(text, fewest, most) {
-  const words = text.trim().split(/\s+/).filter(Boolean);
-  if (words.length < fewest || words.length > most) {
-    return { error: `${words.length} ${words.length === 1 ? "word" : "words"} given; this figure takes ${range(fewest, most)}.` };
-  }
-  return { words };
-}
-
-function range(fewest, most) {
-  return fewest === most ? String(most) : `${fewest} to ${most}`;
-}
-
-// A field for the reader's own words; onWords gets between `fewest` and `most` of them.
-function wordField({ fewest = 2, most, note = "", onWords }) {
-  const input = element("input", { type: "text", autocomplete: "off", spellcheck: false });
+// A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them.
+function wordField({ words, fewest = 2, most, note = "", onWords }) {
+  const range = fewest === most ? String(most) : `${fewest} to ${most}`;
+  const input = control("text", { spellcheck: false, value: words.join(" ") });
   const problem = element("span", { className: "attn-problem", role: "status" });
   const row = element("form", { className: "attn-words" },
-    element("label", {}, element("span", {}, `Your own words (${range(fewest, most)}${note})`), input),
+    element("label", {}, element("span", {}, `Your own words (${range}${note})`), input),
     element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
   row.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { words, error } = readWords(input.value, fewest, most);
-    problem.textContent = error ?? "";
-    if (words) onWords(words);
+    const own = input.value.trim().split(/\s+/).filter(Boolean);
+    const fits = own.length >= fewest && own.length <= most;
+    const given = `${own.length} ${own.length === 1 ? "word" : "words"} given`;
+    problem.textContent = fits ? "" : `${given}; this figure takes ${range}.`;
+    if (fits) onWords(own);
   });
-  return { row, set: (words) => (input.value = words.join(" ")) };
+  return row;
 }
 
 // Numbers between 0 and 1 that depend on a word's letters alone, so that the same word always gets the same ones.
@@ -229,7 +285,7 @@ function figureRoot(el, label) {
   return root;
 }
 
-// Keep the figure in step with its state, wherever a change comes from; returns the clean-up. Several values that
+// Call `update` once now and once after each change, wherever it comes from; returns the clean-up. Several values that
 // change together are drawn once, when all of them have arrived.
 function follow(model, names, update) {
   let waiting = false, over = false;
@@ -249,18 +305,39 @@ function follow(model, names, update) {
   };
 }
 
-function readState(model, names) {
-  return Object.fromEntries(names.map((name) => [name, model.get(name)]));
+// Do what draws a figure anew. The keyboard stays where it was: at the control that has the same place among its kind.
+function keepingFocus(root, work) {
+  const held = root.querySelector(":focus");
+  const alike = () => [...root.querySelectorAll(held.tagName)].filter((node) =>
+    node.type === held.type && node.classList[0] === held.classList[0]);
+  const place = held && alike().indexOf(held);
+  const result = work();
+  if (held) alike()[Math.min(place, alike().length - 1)]?.focus({ preventScroll: true });
+  return result;
 }
 
-function change(model, values) {
-  Object.entries(values).forEach(([name, value]) => model.set(name, value));
-  model.save_changes();
-}
-
-// A button that brings the figure back to the state it started with.
-function resetButton(model, start) {
-  const button = element("button", { type: "button", className: "attn-button" }, "Start again");
-  button.addEventListener("click", () => change(model, start));
-  return button;
+// The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
+// to draw, to report, and to read and change the state; it returns what shows a state in what it drew, and is called
+// again when something has changed that is `fixed` there.
+function figure({ label, names, fixed = () => [], build }) {
+  return ({ model, el }) => {
+    const root = figureRoot(el, label);
+    const draw = (...nodes) => root.replaceChildren(...nodes);
+    const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    const change = (values) => {
+      Object.entries(values).forEach(([name, value]) => model.set(name, value));
+      model.save_changes();
+    };
+    const start = read();
+    const reset = button("attn-button", "Start again", () => change(start));
+    const means = { start, read, change, reset, draw, ...reporter() };
+    let drawn, update;
+    return follow(model, names, () => {
+      const state = read();
+      const now = JSON.stringify(fixed(state));
+      if (now !== drawn) update = keepingFocus(root, () => build(means));
+      drawn = now;
+      update(state);
+    });
+  };
 }

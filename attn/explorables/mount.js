@@ -9,10 +9,6 @@ function standInModel(state) {
       (listeners[name] ?? []).forEach((listener) => listener());
     },
     on: (event, listener) => (listeners[event.slice("change:".length)] ??= []).push(listener),
-    off: (event, listener) => {
-      const name = event.slice("change:".length);
-      listeners[name] = listeners[name].filter((other) => other !== listener);
-    },
     save_changes: () => {},
   };
 }

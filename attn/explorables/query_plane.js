@@ -8,7 +8,8 @@ function attendOne({ q, K, V }) {
 
 // The plane with a point and a label for each key.
 function drawPlane(state) {
-  const plane = emptyPlane(`The query of ${state.asker} as an arrow among the keys of ${state.tokens.join(", ")}; the sliders move it.`);
+  const others = state.tokens.join(", ");
+  const plane = emptyPlane(`The query of ${state.asker} as an arrow among the keys of ${others}; the sliders move it.`);
   const points = state.K.map((k, j) => {
     const [x, y] = toPixels(k);
     const point = drawing("circle", { cx: x, cy: y, class: "attn-key-point" });
@@ -40,49 +41,38 @@ function followPointer(plane, onMove) {
   ["pointerup", "pointercancel"].forEach((name) => plane.addEventListener(name, () => (dragging = false)));
 }
 
-function render({ model, el }) {
-  const root = figureRoot(el, "Query plane");
-  const names = ["tokens", "asker", "q", "K", "V"];
-  const start = readState(model, names);
-  const { line, tell } = reporter();
-  let state, drawn, parts;
+function build({ read, change, reset, line, tell, draw }) {
+  const { tokens, asker, q } = read();
+  const { plane, points, query } = drawPlane(read());
+  followPointer(plane, (moved) => change({ q: moved }));
+  const sliders = q.map((_, d) => slider({
+    label: indexed("q", d), min: -PLANE_REACH, max: PLANE_REACH, step: 0.05, className: "attn-query",
+    onInput: (number) => change({ q: read().q.with(d, number) }),
+  }));
+  const bars = tokens.map(keyBar);
+  const words = wordField({
+    words: tokens, fewest: tokens.length, most: tokens.length, onWords: (own) => change({ tokens: own }),
+  });
 
-  // Everything but the arrow and the numbers; made anew when words or keys change.
-  const build = () => {
-    const { tokens, asker } = state;
-    const { plane, points, query } = drawPlane(state);
-    followPointer(plane, (q) => change(model, { q }));
-    const sliders = state.q.map((_, d) => slider({
-      label: indexed("q", d), min: -PLANE_REACH, max: PLANE_REACH, step: 0.05, className: "attn-query",
-      onInput: (number) => change(model, { q: state.q.map((entry, i) => (i === d ? number : entry)) }),
-    }));
-    const bars = tokens.map(keyBar);
-    const words = wordField({ fewest: tokens.length, most: tokens.length, onWords: (own) => change(model, { tokens: own }) });
-    words.set(tokens);
-    root.replaceChildren(element("div", { className: "attn-panes attn-plane-panes" }, plane,
-      element("div", { className: "attn-beside" },
-        element("p", { className: "attn-caption" }, `Drag the arrow, the query of “${asker}”, or use the sliders.`),
-        ...sliders.map((one) => one.row),
-        element("p", { className: "attn-caption" }, `How much “${asker}” takes from each word:`),
-        ...bars.map((one) => one.row), line)),
-      element("div", { className: "attn-controls" }, words.row, resetButton(model, start)));
-    parts = { points, query, sliders, bars };
-  };
+  draw(
+    box("attn-panes attn-plane-panes", plane, box("attn-beside",
+      caption(`Drag the arrow, the query of “${asker}”, or use the sliders.`), ...sliders.map((one) => one.row),
+      caption(`How much “${asker}” takes from each word:`), ...bars.map((bar) => bar.row), line)),
+    box("attn-controls", words, reset));
 
-  const update = () => {
-    state = readState(model, names);
-    const fixed = JSON.stringify([state.tokens, state.asker, state.K]);
-    if (fixed !== drawn) build();
-    drawn = fixed;
+  return (state) => {
     const { weights, output } = attendOne(state);
-    parts.query.set([0, 0], state.q);
-    parts.sliders.forEach((one, d) => one.set(state.q[d]));
-    parts.points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
-    parts.bars.forEach((bar, j) => bar.set(weights[j]));
+    query.set([0, 0], state.q);
+    sliders.forEach((one, d) => one.set(state.q[d]));
+    points.forEach((point, j) => point.setAttribute("r", 4 + 12 * Math.sqrt(weights[j])));
+    bars.forEach((bar, j) => bar.set(weights[j]));
     tell(`Output: (${output.map((entry) => format(entry, 3)).join(", ")})`);
   };
-
-  return follow(model, names, update);
 }
+
+const render = figure({
+  label: "Query plane", names: ["tokens", "asker", "q", "K", "V"], build,
+  fixed: ({ tokens, asker, K }) => [tokens, asker, K],
+});
 
 export default { render, attendOne };

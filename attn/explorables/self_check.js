@@ -1,39 +1,33 @@
 // Questions with answers to choose from. Every choice is explained at once, and another one may follow.
 
-function render({ model, el }) {
-  const root = figureRoot(el, "Questions");
-  const questions = model.get("questions");
-  const tally = element("p", { className: "attn-caption" });
-
-  const choose = (i, j) => change(model, { chosen: model.get("chosen").map((old, k) => (k === i ? j : old)) });
+function build({ read, change, draw }) {
+  const { questions } = read();
+  const tally = caption("");
 
   const asked = questions.map(({ ask, answers, right }, i) => {
     const why = element("p", { className: "attn-why", role: "status" });
-    const buttons = answers.map(({ text }, j) => {
-      const button = element("button", { type: "button", className: "attn-answer", "aria-pressed": "false" }, text);
-      button.addEventListener("click", () => choose(i, j));
-      return button;
-    });
-    const block = element("fieldset", { className: "attn-question" },
-      element("legend", {}, `${i + 1}. ${ask}`), element("div", { className: "attn-answers" }, ...buttons), why);
+    const buttons = answers.map(({ text }, j) =>
+      button("attn-answer", text, () => change({ chosen: read().chosen.with(i, j) })));
     const set = (chosen) => {
-      buttons.forEach((button, j) => {
-        button.setAttribute("aria-pressed", String(j === chosen));
-        button.classList.toggle("attn-right", j === chosen && j === right);
+      buttons.forEach((node, j) => {
+        node.setAttribute("aria-pressed", String(j === chosen));
+        node.classList.toggle("attn-right", j === chosen && j === right);
       });
       const text = chosen < 0 ? "" : `${chosen === right ? "Right." : "Not that one."} ${answers[chosen].why}`;
       if (why.textContent !== text) why.textContent = text;
     };
+    const legend = element("legend", {}, `${i + 1}. ${ask}`);
+    const block = element("fieldset", { className: "attn-question" }, legend, box("attn-answers", ...buttons), why);
     return { block, set };
   });
-  root.replaceChildren(...asked.map(({ block }) => block), tally);
 
-  return follow(model, ["chosen"], () => {
-    const chosen = model.get("chosen");
+  draw(...asked.map(({ block }) => block), tally);
+
+  return ({ chosen }) => {
     asked.forEach(({ set }, i) => set(chosen[i]));
-    const right = questions.filter(({ right }, i) => chosen[i] === right).length;
+    const right = questions.filter((question, i) => chosen[i] === question.right).length;
     tally.textContent = `${right} of ${questions.length} right`;
-  });
+  };
 }
 
-export default { render };
+export default { render: figure({ label: "Questions", names: ["questions", "chosen"], build }) };

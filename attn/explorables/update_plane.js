@@ -4,72 +4,64 @@
 function move({ E, V, scores }) {
   const weights = softmax(scores);
   const steps = V.map((v, j) => v.map((entry) => weights[j] * entry));
-  const delta = E.map((_, d) => steps.reduce((sum, step) => sum + step[d], 0));
+  const delta = E.map((_, d) => sum(steps.map((step) => step[d])));
   return { weights, steps, delta, moved: E.map((entry, d) => entry + delta[d]) };
 }
 
-function render({ model, el }) {
-  const root = figureRoot(el, "Update plane");
-  const names = ["tokens", "asker", "E", "V", "scores", "axes", "places", "spots"];
-  const start = readState(model, names);
-  const { line, tell } = reporter();
-  let state, drawn, parts;
+// The plane with its axes named and a ring for each spot.
+function drawPlane({ tokens, asker, axes, spots }) {
+  const others = tokens.join(", ");
+  const plane = emptyPlane(`The word ${asker} moved by the values of ${others}; the sliders set their scores.`);
+  plane.classList.add("attn-still");
+  plane.append(
+    drawing("text", { x: PLANE_SIZE - 4, y: PLANE_SIZE / 2 - 6, class: "attn-tick", "text-anchor": "end" }, axes[0]),
+    drawing("text", { x: PLANE_SIZE / 2 + 6, y: 12, class: "attn-tick" }, axes[1]));
+  Object.entries(spots).forEach(([name, spot]) => {
+    const [x, y] = toPixels(spot);
+    const [beside, anchor] = x > 0.6 * PLANE_SIZE ? [x + 8, "end"] : [x - 8, "middle"];
+    plane.append(drawing("circle", { cx: x, cy: y, r: 7, class: "attn-landmark" }),
+      drawing("text", { x: beside, y: y - 12, class: "attn-plane-label", "text-anchor": anchor }, name));
+  });
+  return plane;
+}
 
-  const build = () => {
-    const { tokens, asker, axes, places, spots } = state;
-    const plane = emptyPlane(`The word ${asker} moved by the values of ${tokens.join(", ")}; the sliders set their scores.`);
-    plane.classList.add("attn-still");
-    plane.append(
-      drawing("text", { x: PLANE_SIZE - 4, y: PLANE_SIZE / 2 - 6, class: "attn-tick", "text-anchor": "end" }, axes[0]),
-      drawing("text", { x: PLANE_SIZE / 2 + 6, y: 12, class: "attn-tick" }, axes[1]));
-    spots.forEach((spot, i) => {
-      const [x, y] = toPixels(spot);
-      const right = x > 0.6 * PLANE_SIZE;
-      plane.append(drawing("circle", { cx: x, cy: y, r: 7, class: "attn-landmark" }),
-        drawing("text", { x: right ? x + 8 : x - 8, y: y - 12, class: "attn-plane-label", "text-anchor": right ? "end" : "middle" }, places[i]));
-    });
-    const arrows = tokens.map(() => planeArrow("attn-value-arrow"));
-    const point = drawing("circle", { r: 4, class: "attn-place" });
-    plane.append(...arrows.map((one) => one.group), point);
-    const rows = tokens.map((token, j) => {
-      const score = slider({
-        label: token, min: -4, max: 8, step: 0.1, className: "attn-key", show: (number) => format(number, 1),
-        onInput: (number) => change(model, { scores: state.scores.map((old, i) => (i === j ? number : old)) }),
-      });
-      const bar = weightBar();
-      return { score, bar, row: element("div", { className: "attn-scored" }, score.row, bar.bar, bar.value) };
-    });
-    root.replaceChildren(element("div", { className: "attn-panes attn-plane-panes" }, plane,
-      element("div", { className: "attn-beside" },
-        element("p", { className: "attn-caption" }, `Score of each word for “${asker}”, and its weight:`),
-        ...rows.map((one) => one.row), line, resetButton(model, start))));
-    parts = { arrows, point, rows };
-  };
+function build({ read, change, reset, line, tell, draw }) {
+  const { tokens, asker } = read();
+  const plane = drawPlane(read());
+  const arrows = tokens.map(() => planeArrow("attn-value-arrow"));
+  const point = drawing("circle", { r: 4, class: "attn-place" });
+  plane.append(...arrows.map((arrow) => arrow.group), point);
+  const scores = tokens.map((token, j) => slider({
+    label: token, min: -4, max: 8, step: 0.1, className: "attn-key", show: (number) => format(number, 1),
+    onInput: (number) => change({ scores: read().scores.with(j, number) }),
+  }));
+  const bars = scores.map((score) => barRow("attn-scored", score.row));
 
-  const update = () => {
-    state = readState(model, names);
-    const fixed = JSON.stringify([state.tokens, state.asker, state.axes, state.places, state.spots]);
-    if (fixed !== drawn) build();
-    drawn = fixed;
+  const beside = box("attn-beside", caption(`Score of each word for “${asker}”, and its weight:`),
+    ...bars.map((bar) => bar.row), line, reset);
+  draw(box("attn-panes attn-plane-panes", plane, beside));
+
+  return (state) => {
     const { weights, steps, delta, moved } = move(state);
     let from = state.E;
-    parts.arrows.forEach((arrow, j) => {
+    arrows.forEach((arrow, j) => {
       const to = from.map((entry, d) => entry + steps[j][d]);
       arrow.set(from, to);
       from = to;
     });
     const [x, y] = toPixels(moved);
-    parts.point.setAttribute("cx", x);
-    parts.point.setAttribute("cy", y);
-    parts.rows.forEach((one, j) => {
-      one.score.set(state.scores[j]);
-      one.bar.set(weights[j]);
-    });
+    point.setAttribute("cx", x);
+    point.setAttribute("cy", y);
+    scores.forEach((score, j) => score.set(state.scores[j]));
+    bars.forEach((bar, j) => bar.set(weights[j]));
     const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
     tell(`${pair(state.E)} + ΔE ${pair(delta)} = ${pair(moved)}`);
   };
-
-  return follow(model, names, update);
 }
+
+const render = figure({
+  label: "Update plane", names: ["tokens", "asker", "E", "V", "scores", "axes", "spots"], build,
+  fixed: ({ tokens, asker, axes, spots }) => [tokens, asker, axes, spots],
+});
 
 export default { render, move };

@@ -20,43 +20,37 @@ function countParameters(state) {
   return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0n) };
 }
 
-function grouped(number) {
-  return number.toLocaleString("en-US");
-}
-
-function render({ model, el }) {
-  const root = figureRoot(el, "Parameter counter");
-  const names = [...SIZES, ...Object.keys(OPTIONS), "presets"];
-  const start = readState(model, names);
-  const { line, tell } = reporter();
-  const { presets, ...changing } = start;
+function build({ read, change, reset, line, tell, draw }) {
+  const { presets, ...shown } = read();
   const labels = Object.keys(presets);
-  const choose = choice({ legend: "Model", labels, onChoose: (i) => change(model, presets[labels[i]]) });
+  const choose = choice({ legend: "Model", labels, onChoose: (i) => change(presets[labels[i]]) });
   const problem = element("p", { className: "attn-problem", role: "status" });
-
   const fields = SIZES.map((name) => {
-    const input = element("input", { type: "number", min: 1, max: LARGEST, step: 1 });
+    const input = control("number", { min: 1, max: LARGEST, step: 1 });
     input.addEventListener("input", () => {
       const number = Number(input.value);
       const fits = input.value !== "" && Number.isInteger(number) && number >= 1 && number <= LARGEST;
-      problem.textContent = fits ? "" : `${name} must be a whole number from 1 to ${grouped(LARGEST)}, but is “${input.value}”; the counts are those of ${model.get(name)}.`;
-      if (fits) change(model, { [name]: number });
+      problem.textContent = fits ? "" : `${name} must be a whole number from 1 to ${grouped(LARGEST)}, `
+        + `but is “${input.value}”; the counts are those of ${read()[name]}.`;
+      if (fits) change({ [name]: number });
     });
     return { name, input, row: element("label", { className: "attn-field" }, element("span", {}, name), input) };
   });
   const boxes = Object.entries(OPTIONS).map(([name, label]) => {
-    const input = element("input", { type: "checkbox" });
-    input.addEventListener("change", () => change(model, { [name]: input.checked }));
+    const input = control("checkbox");
+    input.addEventListener("change", () => change({ [name]: input.checked }));
     return { name, input, row: element("label", {}, input, element("span", {}, label)) };
   });
-  const bars = Object.keys(countParameters(start)).filter((name) => name !== "total").map((name) => ({ name, ...countedRow(name) }));
-  root.replaceChildren(
-    choose.row, element("div", { className: "attn-fields" }, ...fields.map((one) => one.row)), problem,
-    element("fieldset", { className: "attn-choice" }, element("legend", {}, "Counted"), ...boxes.map((one) => one.row)),
-    element("div", { className: "attn-knobs" }, ...bars.map((one) => one.row)), line, resetButton(model, changing));
+  const parts = Object.keys(countParameters(shown)).filter((name) => name !== "total");
+  const bars = parts.map(countedBar);
 
-  const update = () => {
-    const state = readState(model, names);
+  const counted = element("fieldset", { className: "attn-choice" }, element("legend", {}, "Counted"),
+    ...boxes.map((one) => one.row));
+  draw(
+    choose.row, box("attn-fields", ...fields.map((one) => one.row)), problem, counted,
+    box("attn-knobs", ...bars.map((bar) => bar.row)), line, reset);
+
+  return (state) => {
     const counts = countParameters(state);
     choose.set(Object.values(presets).findIndex((sizes) => SIZES.every((name) => sizes[name] === state[name])));
     fields.forEach(({ name, input }) => {
@@ -66,15 +60,14 @@ function render({ model, el }) {
       }
     });
     boxes.forEach(({ name, input }) => (input.checked = state[name]));
-    bars.forEach(({ name, bar, value }) => {
-      bar.style.setProperty("--attn-w", Number(counts[name]) / Number(counts.total));
-      value.textContent = grouped(counts[name]);
-    });
+    bars.forEach((bar, i) => bar.set(Number(counts[parts[i]]) / Number(counts.total), grouped(counts[parts[i]])));
     const share = (100 * Number(counts.attention)) / Number(counts.total);
     tell(`${grouped(counts.total)} parameters; ${format(share)} % of them are in the attention matrices.`);
   };
-
-  return follow(model, names, update);
 }
+
+const render = figure({
+  label: "Parameter counter", names: ["presets", ...SIZES, ...Object.keys(OPTIONS)], build,
+});
 
 export default { render, countParameters };

@@ -1,0 +1,19 @@
+"""All explorables as one script, for the pages of the book."""
+
+import json
+
+from attn.explorables.base import Explorable, read_source
+
+
+def book_script():
+    """Return all explorables as one classic script for pages that have no kernel.
+
+    A page opened from a file cannot load ES modules, so each module becomes a function whose
+    exports are collected in `window.attnExplorables`, and `mount.js` brings the page's to life.
+    """
+    modules = []
+    for name in sorted(figure._name for figure in Explorable.__subclasses__()):
+        body, exports = read_source(f"{name}.js").split("export default ")
+        modules.append(f"{json.dumps(name)}: (() => {{\n{body}return {exports}}})(),")
+    parts = [read_source("common.js"), "window.attnExplorables = {", *modules, "};", read_source("mount.js")]
+    return "\n".join(["(() => {", *parts, "})();\n"])
