@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,19 +175,24 @@ def test_the_heads_explorer_computes_what_the_package_computes(blank):
 
 def test_the_parameter_counter_counts_what_the_package_counts(blank):
     page = blank()
-    huge = TransformerConfig(
-        999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917
-    )  # beyond what a double holds
-    for name, config in {**GPT3, "odd": TransformerConfig(7, 3, 5, 2, 11, 13, 17), "huge": huge}.items():
+    names = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
+    odd = TransformerConfig(**dict(zip(names, [7, 3, 5, 2, 11, 13, 17])))
+    huge = [999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917]  # counts beyond what a double holds
+    for name, config in {**GPT3, "odd": odd, "huge": TransformerConfig(**dict(zip(names, huge)))}.items():
         for choice in range(16):
             options = {
                 option: bool(choice >> i & 1) for i, option in enumerate(["biases", "norms", "positions", "tied"])
             }
-            shown = page.evaluate(
-                "state => attnExplorables.parameters.countParameters(state)", {**vars(config), **options}
+            figure = ParameterCounter({name: config}, name, **options)
+            shown = page.evaluate("state => attnExplorables.parameters.countParameters(state)", figure.state())
+            assert shown == {part: figure.counts[part] for part in shown} and "total" in shown, name
+            assert figure.config == replace(
+                config,
+                biases="all" if options["biases"] else "none",
+                norm="pre" if options["norms"] else "none",
+                positions="learned" if options["positions"] else "none",
+                unembedding="tied" if options["tied"] else "separate",
             )
-            counts = count_parameters(config, **options)
-            assert shown == {part: counts[part] for part in shown} and "total" in shown, name
 
 
 def test_the_cost_explorer_computes_what_the_class_computes(blank):
@@ -471,8 +477,8 @@ def test_a_model_and_sizes_are_counted_live(blank):
     assert total.inner_text().startswith(f"{count_parameters(GPT3['Small'])['total']:,} parameters")
     page.get_by_label("n_layers").fill("13")
     page.get_by_label("biases").click()
-    larger = TransformerConfig(**{**vars(GPT3["Small"]), "n_layers": 13})
-    assert total.inner_text().startswith(f"{count_parameters(larger, biases=False)['total']:,} parameters")
+    larger = replace(GPT3["Small"], n_layers=13, biases="none")
+    assert total.inner_text().startswith(f"{count_parameters(larger)['total']:,} parameters")
     assert page.get_by_role("radio", checked=True).count() == 0
     page.get_by_role("button", name="Start again").click()
     assert total.inner_text().startswith("174,604,259,328 parameters")

@@ -86,9 +86,9 @@ class InPyTorch:
         return table
 
     def mlp(self, X, p):
-        hidden = X @ p["W_1"] + (p["b_1"] if "b_1" in p else 0)
+        hidden = X @ p["W_1"] + (p.get("b_1", 0))
         hidden = getattr(self.torch.nn.functional, self.config.activation)(hidden)
-        return hidden @ p["W_2"] + (p["b_2"] if "b_2" in p else 0)
+        return hidden @ p["W_2"] + (p.get("b_2", 0))
 
     def run(self, params, tokens, seen, token_types=None, context=None, context_seen=None):
         torch, config, n = self.torch, self.config, tokens.shape[-1]
@@ -113,7 +113,7 @@ class InPyTorch:
         if config.unembedding == "tied":
             return X @ params["embedding"].T
         last = params.get("unembedding")
-        return X if last is None else X @ last["W"] + (last["b"] if "b" in last else 0)
+        return X if last is None else X @ last["W"] + (last.get("b", 0))
 
 
 def as_tensors(torch, params):

@@ -3,7 +3,7 @@
 from traitlets import Dict, Int, TraitError, Unicode
 
 from attn.explorables.base import Explorable
-from attn.parameters import count_parameters
+from attn.parameters import TransformerConfig, cache_bytes, count_parameters, pattern_bytes, share_of_pairs
 
 
 class CostExplorer(Explorable):
@@ -53,15 +53,13 @@ class CostExplorer(Explorable):
     @property
     def costs(self):
         """Bytes of `parameters`, of one layer's `patterns` and of the `cache`, and the `share` of work: dict."""
-        sizes = self.presets[self.chosen]
-        pairs = 4 * self.n_tokens * sizes["n_heads"] * sizes["d_k"]
-        matrices = 2 * sizes["d_model"] * (2 * (sizes["n_heads"] + self.key_heads) * sizes["d_k"] + 2 * sizes["d_ff"])
-        saved = 2 * sizes["n_layers"] * (sizes["n_heads"] - self.key_heads) * sizes["d_k"] * (sizes["d_model"] + 1)
+        sizes = {name: size for name, size in self.presets[self.chosen].items() if name != "parameters"}
+        config = TransformerConfig(**{**sizes, "n_key_heads": self.key_heads})
         return {
-            "parameters": 2 * (sizes["parameters"] - saved),
-            "patterns": 2 * sizes["n_heads"] * self.n_tokens**2,
-            "cache": 4 * sizes["n_layers"] * self.key_heads * sizes["d_k"] * self.n_tokens,
-            "share": pairs / (pairs + matrices),
+            "parameters": 2 * count_parameters(config)["total"],
+            "patterns": pattern_bytes(config, self.n_tokens),
+            "cache": cache_bytes(config, self.n_tokens),
+            "share": share_of_pairs(config, self.n_tokens),
         }
 
     def describe(self):

@@ -15,7 +15,7 @@ function countParameters(state) {
     unembedding: state.tied ? 0n : vocab_size * d_model,
     positions: state.positions ? n_positions * d_model : 0n,
     norms: state.norms ? (2n * n_layers + 1n) * 2n * d_model : 0n,
-    biases: state.biases ? n_layers * (3n * n_heads * d_k + d_model + d_ff + d_model) : 0n,
+    biases: state.biases ? n_layers * (3n * n_heads * d_k + d_model + d_ff + d_model) + (state.tied ? 0n : vocab_size) : 0n,
   };
   return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0n) };
 }
