@@ -5,6 +5,7 @@ output becomes gradients of what it took; a tape that is open at the time notes 
 """
 
 import functools
+import inspect
 from contextvars import ContextVar
 
 import numpy as np
@@ -83,13 +84,19 @@ class Tape:
 def differentiable(layer):
     """Turn a function that returns a result and the way back into one that returns the result.
 
-    The way back takes the gradient of the result and returns one gradient for each positional
-    input, or None; it leaves the gradient it is given as it is. Of a tuple, the first array is
-    what gradients come back from; the others are there to look at.
+    The way back takes the gradient of the result and returns one gradient for each input that
+    may be positional, or None; it leaves the gradient it is given as it is. Of a tuple, the first
+    array is what gradients come back from; the others are there to look at.
     """
+    parameters = inspect.signature(layer).parameters.values()
+    names = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(layer)
     def run(*inputs, **options):
+        for name in names[len(inputs) :]:  # an input that is given by name is an input as well
+            if name not in options:
+                break
+            inputs = (*inputs, options.pop(name))
         result, backward = layer(*inputs, **options)
         tape = _open_tape.get()
         if tape is not None:

@@ -209,15 +209,22 @@ def init_transformer(rng, config, *, dtype=np.float32):
     if config.n_token_types:
         params["token_types"] = matrix(config.n_token_types, d_model, variance=1 / d_model if tied else 1)
     for number in range(1, config.n_layers + 1):
-        cross = {"cross": attention(is_self=False)} if config.cross else {}
-        params[f"layer {number}"] = {"attention": attention(is_self=True), **cross}
+        layer = params[f"layer {number}"] = {"attention": attention(is_self=True)}
+        if config.cross:
+            layer["cross"] = attention(is_self=False)
         if config.d_ff:
-            params[f"layer {number}"]["mlp"] = mlp()
+            layer["mlp"] = mlp()
     params.update(norm())
     if config.unembedding == "separate":
-        W = matrix(d_model, config.vocab_size, variance=1 / d_model)
-        params["unembedding"] = {"W": W, **zeros(config.biases != "none", b=(config.vocab_size,))}
+        params["unembedding"] = init_linear(rng, d_model, config.vocab_size, dtype=dtype)
+        if config.biases == "none":
+            del params["unembedding"]["b"]
     return params
+
+
+def init_linear(rng, d_in, d_out, *, dtype=np.float32):
+    """Draw the parameters of a linear layer: W of variance 1 / d_in, shape (d_in, d_out), and b of zeros."""
+    return {"W": _draw(rng, (d_in, d_out), 1 / d_in, dtype), "b": np.zeros(d_out, dtype)}
 
 
 def _draw(rng, shape, variance, dtype):
@@ -361,7 +368,7 @@ def _after(X, p, config):
 
 
 def _norm(X, p, config):
-    return layer_norm(X, p["gain"], p["bias"], epsilon=config.epsilon)
+    return layer_norm(X, **p, epsilon=config.epsilon)
 
 
 def _attention(X, p, config, seen, context=None, *, start=0, extend=None):
@@ -389,7 +396,7 @@ def _unembed(X, params, config):
     if config.unembedding == "tied":
         return unembedding(X, params["embedding"])
     if config.unembedding == "separate":
-        return linear(X, params["unembedding"]["W"], params["unembedding"].get("b"))
+        return linear(X, **params["unembedding"])
     return X
 
 

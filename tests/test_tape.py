@@ -58,6 +58,18 @@ def test_a_layer_outside_a_tape_is_a_plain_function_and_an_inner_tape_hides_the_
     assert_allclose(outer.gradients({"X": X}, (Z, Z))["X"], 4 * X)
 
 
+def test_inputs_may_be_given_by_name():
+    X, p = np.ones((2, 3)), params()["first"]
+    with Tape() as tape:
+        Y = linear(X, **p)
+    with Tape() as other:
+        Z = linear(b=p["b"], W=p["W"], X=X)
+    assert_array_equal(Y, linear(X, p["W"], p["b"]))
+    for found in (tape.gradients(p, (Y, Y)), other.gradients(p, (Z, Z))):
+        assert_allclose(found["W"], X.T @ Y)
+        assert_allclose(found["b"], Y.sum(axis=0))
+
+
 def test_a_parameter_that_took_no_part_is_named():
     X, p = np.ones((2, 3)), params()
     with Tape() as tape:
