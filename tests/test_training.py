@@ -156,6 +156,30 @@ def test_a_long_gradient_is_clipped_by_the_norm_of_all_and_not_array_by_array():
     assert_allclose(trained.params["a"], -1 - second, rtol=1e-6)
 
 
+def test_every_row_is_drawn_and_rows_of_several_arrays_stay_together():
+    numbers = np.arange(7)
+    drawn = list(batches(np.random.default_rng(0), 50, 4, numbers, 10 * numbers))
+    assert len(drawn) == 50 and all(rows.shape == (4,) for rows, _ in drawn)
+    assert {int(row) for rows, _ in drawn for row in rows} == set(range(7))
+    for rows, tens in drawn:
+        np.testing.assert_array_equal(tens, 10 * rows)
+
+
+def test_the_probe_sees_the_start_and_every_third_step():
+    counts = iter(range(1, 9))
+
+    def gradients(params, step):
+        return float(next(counts)), {"W": np.ones(1)}
+
+    trained = train(
+        *({"W": np.zeros(1)}, gradients, [(step,) for step in range(8)], 8),
+        **{"learning_rate": 1.0, "probe": lambda params: params["W"][0], "probe_every": 3},
+    )
+    steps = -np.cumsum([1 - done / 8 for done in range(8)])  # each as long as the learning rate
+    assert_allclose(trained.probes, [0, steps[2], steps[5]], rtol=1e-6)
+    assert trained.losses == list(range(1, 9))
+
+
 def test_an_interrupt_keeps_what_was_learned(capsys):
     params, _ = target_problem()
 

@@ -163,7 +163,7 @@ def test_a_decoder_and_all_its_gradients_are_those_of_autograd(torch, name):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_an_encoder_with_a_decoder_that_attends_to_it_agrees_with_autograd(torch, positions, norm):
     reader, params_in = small(positions=positions, norm=norm, unembedding="none", n_token_types=2)
-    writer, params_out = small(n_layers=1, cross=True, norm=norm, positions="sinusoid", unembedding="separate")
+    writer, params_out = small(n_layers=1, cross=True, norm=norm, positions=positions, unembedding="separate")
     params = {"in": params_in, "out": params_out}
     source, target = tokens(7), tokens(4, seed=2)
     types, mask = np.tile([0, 0, 1, 1, 1, 0, 1], (5, 1)), np.arange(7) < np.array([3, 7, 5, 4, 6])[:, None]
