@@ -148,17 +148,9 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     Q, K, V = as_floats(Q=Q, K=K, V=V)
     leading, kind, scale = _check_shapes(Q, K, V), Q.dtype, _scale(Q, scale)
     Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
-    shape = (*leading, Q.shape[-2], K.shape[-2])
-    added, reach = _added(mask, shape, Q.dtype)
-    weights, output = np.empty(shape, Q.dtype), np.empty((*shape[:-1], V.shape[-1]), Q.dtype)
-    scaled, K_T = Q * scale, np.swapaxes(K, -1, -2)
-    # Forbidden keys may hold anything; only what passes the mask can make a NaN matter.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for head, rows in _blocks(shape):
-            part = weights[head][..., rows, :]
-            np.matmul(_at(scaled, leading, head)[..., rows, :], _at(K_T, leading, head), out=part)
-            _weigh(part, None if added is None else np.broadcast_to(added, shape)[head][..., rows, :], reach)
-            output[head][..., rows, :] = weighted_sum(part, _at(V, leading, head))
+    scaled = Q * scale
+    weights = _softmax_of_products(scaled, K, (*leading, Q.shape[-2], K.shape[-2]), mask)
+    output = weighted_sum(weights, V)  # what a weight of zero hides may hold anything
 
     def backward(grad_output):
         asked = weights
@@ -223,10 +215,9 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
         raise ValueError(f"block_size must be at least 1, but is {block_size}")
     n_queries, n_keys = Q.shape[-2], K.shape[-2]
     Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
-    room = _room(V)
-    Q, K, V = (
-        np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q * scale, K, V * room if room < 1 else V)
-    )
+    headroom = _headroom(V)
+    Q, K, V = Q * scale, K, V * headroom if headroom < 1 else V
+    Q, K, V = (np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q, K, V))
     output = np.zeros((*leading, n_queries, V.shape[-1]), Q.dtype)
     for head in np.ndindex(leading):  # one at a time: its block stays in the processor's cache
         for start in range(0, n_queries, block_size):
@@ -235,7 +226,7 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
             output[head][rows] = online_softmax(
                 _score_blocks(Q[head][rows], K[head], V[head], first_hidden, block_size)
             )
-    return (output / room if room < 1 else output).astype(kind, copy=False)
+    return (output / headroom if headroom < 1 else output).astype(kind, copy=False)
 
 
 def online_softmax(blocks):
@@ -292,6 +283,18 @@ def _score_blocks(Q, K, V, first_hidden, block_size):
         yield scores, V[columns]
 
 
+def _softmax_of_products(Q, K, shape, mask):
+    """Return softmax(Q K^T + mask), a block of scores at a time: each pass over a block finds it in the cache."""
+    added, reach = _added(mask, shape, Q.dtype)
+    K_T, weights = np.swapaxes(K, -1, -2), np.empty(shape, Q.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # forbidden keys may hold anything
+        for head, rows in _blocks(shape):
+            scores = weights[head][..., rows, :]
+            np.matmul(_of_heads(Q, shape, head)[..., rows, :], _of_heads(K_T, shape, head), out=scores)
+            _weigh(scores, None if added is None else np.broadcast_to(added, shape)[head][..., rows, :], reach)
+    return weights
+
+
 def _weigh(scores, added=None, reach=0.0):
     """Turn scores into weights, in place: add a mask, take powers, let each row sum to one.
 
@@ -339,9 +342,9 @@ def _blocks(shape):
                 yield (i, *head), rows
 
 
-def _at(array, leading, head):
+def _of_heads(array, shape, head):
     """Return what an array with broadcast leading axes holds for some heads."""
-    return np.broadcast_to(array, (*leading, *array.shape[-2:]))[head] if head else array
+    return np.broadcast_to(array, (*shape[:-2], *array.shape[-2:]))[head] if head else array
 
 
 def _wide(array):
@@ -349,11 +352,11 @@ def _wide(array):
     return np.promote_types(array.dtype, np.float32)
 
 
-def _room(V):
+def _headroom(V):
     """Return a power of two, at most 1, that makes room for a sum of as many values as there are."""
     n_keys, largest = V.shape[-2], float(np.abs(V).max(initial=0))
-    has_room = largest * 2 * n_keys < float(np.finfo(V.dtype).max) if np.isfinite(largest) else True
-    return 1.0 if has_room else 0.5 ** n_keys.bit_length()
+    too_large = np.isfinite(largest) and largest * 2 * n_keys > float(np.finfo(V.dtype).max)
+    return 0.5 ** n_keys.bit_length() if too_large else 1.0
 
 
 def _check_shapes(Q, K, V):

@@ -213,7 +213,7 @@ def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0,
 
 
 def schedule(step, steps, warm_up):
-    """Return the share of the learning rate at a step, counted from 1: it rises during `warm_up`, then falls to zero."""
+    """Return the share of the learning rate at a step, counted from 1: it rises in `warm_up` steps, then falls to 0."""
     return min(1.0, step / (warm_up + 1)) * max(0.0, 1 - (step - 1) / steps)
 
 

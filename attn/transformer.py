@@ -470,6 +470,8 @@ def _checked(config, tokens, context, start, interventions):
             raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {one.head}")
         if isinstance(one, Replace) and one.after not in ("mlp", "attention"):
             raise ValueError(f"after must be mlp or attention, but is {one.after!r}")
+        if isinstance(one, Replace) and (one.layer, one.after) == (0, "attention"):
+            raise ValueError("layer 0 stands for what enters layer 1, and there is no attention before it")
     return tokens
 
 

@@ -475,6 +475,7 @@ def test_gradients_go_through_interventions():
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(3, 0)]), r"layer must be from 1 to 2, but is 3"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, 3)]), r"head must be from 0 to 2, but is 3"),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 1, "norm")]), r"but is 'norm'"),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3, dtype=bool))]), r"\(3, 3\).*of 2 tokens"),
     ],
