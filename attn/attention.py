@@ -216,7 +216,7 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
     n_queries, n_keys = Q.shape[-2], K.shape[-2]
     Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
     headroom = _headroom(V)
-    Q, K, V = Q * scale, K, V * headroom if headroom < 1 else V
+    V = V * headroom if headroom < 1 else V
     Q, K, V = (np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q, K, V))
     output = np.zeros((*leading, n_queries, V.shape[-1]), Q.dtype)
     for head in np.ndindex(leading):  # one at a time: its block stays in the processor's cache
@@ -224,7 +224,7 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
             rows = slice(start, min(start + block_size, n_queries))
             first_hidden = n_keys - n_queries + start + 1 if causal else None
             output[head][rows] = online_softmax(
-                _score_blocks(Q[head][rows], K[head], V[head], first_hidden, block_size)
+                _score_blocks(Q[head][rows] * scale, K[head], V[head], first_hidden, block_size)
             )
     return (output / headroom if headroom < 1 else output).astype(kind, copy=False)
 

@@ -12,13 +12,13 @@ from attn import (
     Tape,
     TransformerConfig,
     blockwise_attention,
-    causal_mask,
     decoder,
     encoder,
     init_transformer,
     scaled_dot_product_attention,
 )
 from attn.training import cross_entropy, train
+from attn.transformer import Cache
 
 torch.set_num_threads(1)
 LENGTHS = [512, 1024, 2048, 4096]
@@ -26,10 +26,28 @@ VOCAB_SIZE, N_SOURCE, N_TARGET, N_ROWS, N_HEADS = 57, 16, 17, 64, 2
 both = pytest.mark.parametrize("who", ["course", "beside"])
 
 
-def measure(benchmark, group, who, bar, function, note=""):
+def measure(benchmark, group, who, bar, function, note="", flops=0, exps=0):
+    """Time a function; `flops` and `exps` are the multiplications and additions of its products, and its powers."""
     benchmark.group = group
-    benchmark.extra_info.update(who=who, bar=bar, note=note)
+    benchmark.extra_info.update(who=who, bar=bar, note=note, flops=flops, exps=exps)
     benchmark(function)
+
+
+@pytest.mark.parametrize("kind", ["flops", "exps"])
+def test_the_floor(benchmark, kind):
+    """What no program can beat that makes its products and powers with NumPy on this machine."""
+    A, B = np.ones((512, 64), np.float32), np.ones((64, 512), np.float32)
+    scores, powers = np.zeros((512, 512), np.float32), np.empty((512, 512), np.float32)
+    work = {"flops": lambda: np.matmul(A, B, out=powers), "exps": lambda: np.exp(scores, out=powers)}
+    benchmark.group = "floor"
+    benchmark.extra_info.update(kind=kind, count={"flops": 2 * 512 * 512 * 64, "exps": 512 * 512}[kind])
+    benchmark(work[kind])
+
+
+def pairs_of(n, causal=False):
+    """Return flops and exps of attention of eight heads of 64 numbers."""
+    n_pairs = 8 * (n * (n + 1) // 2 if causal else n * n)
+    return {"flops": 4 * 64 * n_pairs, "exps": n_pairs}
 
 
 def heads(n):
@@ -46,7 +64,8 @@ def test_attention(benchmark, n, who):
         "course": lambda: scaled_dot_product_attention(*arrays),
         "beside": lambda: functional.scaled_dot_product_attention(*tensors),
     }
-    measure(benchmark, f"attention, {n} tokens", who, 2.0, work[who], "the course returns the weights as well")
+    note = "the course returns the weights as well"
+    measure(benchmark, f"attention, {n} tokens", who, 2.0, work[who], note, **pairs_of(n))
 
 
 @both
@@ -65,33 +84,31 @@ def test_blockwise(benchmark, n, causal, who):
         work[who]()
         note = f"at most {tracemalloc.get_traced_memory()[1] / 2**20:.1f} MiB (to reach: 25 at 4096)"
         tracemalloc.stop()
-    measure(benchmark, f"in blocks, {n} tokens{', causal' if causal else ''}", who, 1.4, work[who], note)
+    group, bar = (f"in blocks, {n} tokens, causal", 1.6) if causal else (f"in blocks, {n} tokens", 1.4)
+    measure(benchmark, group, who, bar, work[who], note, **pairs_of(n, causal))
 
 
 @both
-def test_one_token_with_a_cache(benchmark, who, n=1024, d=64):
-    rng = np.random.default_rng(0)
-    X, W = rng.normal(size=(n, d)), rng.normal(size=(3, d, d)) / 8
-    K, V = X @ W[1], X @ W[2]
+def test_one_token_with_a_cache(benchmark, who):
+    n, d, n_layers = 1024, 64, 2
+    config = TransformerConfig(vocab_size=57, d_model=d, n_heads=4, n_layers=n_layers, positions="rotary")
+    params, text = init_transformer(np.random.default_rng(0), config), np.arange(n) % 57
+    past = Cache()
+    decoder(params, config, text[:-1], cache=past)
 
     def cached():
-        K[-1], V[-1] = X[-1] @ W[1], X[-1] @ W[2]
-        return scaled_dot_product_attention((X[-1] @ W[0])[None], K, V)[0]
+        cache = Cache()
+        cache._kept.update(past._kept)  # the same past each time
+        return decoder(params, config, text[-1:], cache=cache)[-1]
 
     def again():
-        return scaled_dot_product_attention(X @ W[0], X @ W[1], X @ W[2], causal_mask(n))[0][-1:]
+        return decoder(params, config, text)[-1]
 
-    np.testing.assert_allclose(cached(), again(), atol=1e-12)
-    products, products_again = 3 * d * d + 2 * n * d, 3 * n * d * d + 2 * n * n * d
-    theory = f"{products / products_again:.4f}"
-    measure(
-        benchmark,
-        f"one token with a cache, {n} tokens",
-        who,
-        theory,
-        {"course": cached, "beside": again}[who],
-        "beside: everything anew; to reach: by products",
-    )
+    np.testing.assert_allclose(cached(), again(), atol=1e-4)
+    one = 24 * d * d + 4 * n * d  # a token's work in a layer, by products
+    theory = f"{one / (24 * n * d * d + 4 * n * n * d):.4f}"
+    work, note = {"course": cached, "beside": again}, "beside: everything anew; to reach: by products"
+    measure(benchmark, f"one token with a cache, {n} tokens", who, theory, work[who], note)
 
 
 # --- a training step ------------------------------------------------------------------------------
@@ -185,4 +202,9 @@ def test_twenty_training_steps(benchmark, d_model, who):
         for _ in range(20)
     ]
     step = {"course": course_step, "beside": torch_step}[who](d_model, rows)
-    measure(benchmark, f"twenty training steps, d_model {d_model}", who, 1.0, step)
+    read, written, table = N_ROWS * N_SOURCE, N_ROWS * N_TARGET, N_ROWS * N_HEADS
+    scores = 2 * table * N_SOURCE**2 + table * N_TARGET**2 + table * N_TARGET * N_SOURCE
+    matrices = d_model**2 * (2 * 8 * read + 10 * written + 2 * read) + d_model * VOCAB_SIZE * written
+    forward = 2 * matrices + 4 * scores * d_model // N_HEADS
+    work = {"flops": 20 * 3 * forward, "exps": 20 * (scores + written * VOCAB_SIZE)}
+    measure(benchmark, f"twenty training steps, d_model {d_model}", who, 1.0, step, **work)

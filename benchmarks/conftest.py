@@ -16,20 +16,25 @@ def report(request):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    rows = {}
+    rows, floor = {}, {}
     for bench in config._benchmarksession.benchmarks:
-        row = rows.setdefault(bench.group, {"bar": bench.extra_info["bar"]})
-        row[bench.extra_info["who"]] = bench.stats.min
-        row["note"] = row.get("note") or bench.extra_info.get("note", "")
-    terminalreporter.write_line(f"\n{'':<40}{'course':>12}{'beside':>12}{'ratio':>9}{'to reach':>10}")
-    for name, row in rows.items():
-        ours, theirs = row["course"], row["beside"]
-        reached = (
-            f"{ours / theirs:>9.3f}{row['bar']:>10}"
-            if isinstance(row["bar"], str)
-            else f"{ours / theirs:>9.2f}{row['bar']:>10.1f}"
+        info = bench.extra_info
+        if bench.group == "floor":
+            floor[info["kind"]] = bench.stats.min / info["count"]  # seconds each
+            continue
+        row = rows.setdefault(bench.group, {**info, "note": ""})
+        row[info["who"]] = bench.stats.min
+        row["note"] = row["note"] or info["note"]
+    say = terminalreporter.write_line
+    if floor:
+        say(
+            f"\nfloor of this machine: {1e-9 / floor['flops']:.0f} GFLOPS in products, {1e9 * floor['exps']:.2f} ns a power"
         )
-        terminalreporter.write_line(f"{name:<40}{1000 * ours:>9.2f} ms{1000 * theirs:>9.2f} ms{reached}  {row['note']}")
-    terminalreporter.write_line(
-        "\n" + "\n".join(config.stash[LINES]) + "\nPages as by http with the processor slowed four times."
-    )
+    say(f"\n{'':<40}{'course':>12}{'beside':>12}{'ratio':>9}{'to reach':>10}{'÷ floor':>10}")
+    for name, row in rows.items():
+        ours, theirs, bar = row["course"], row["beside"], row["bar"]
+        ratio = f"{ours / theirs:>9.3f}{bar:>10}" if isinstance(bar, str) else f"{ours / theirs:>9.2f}{bar:>10.1f}"
+        least = sum(row[kind] * floor.get(kind, 0) for kind in ("flops", "exps"))
+        above = f"{ours / least:>10.2f}" if least else f"{'':>10}"
+        say(f"{name:<40}{1000 * ours:>9.2f} ms{1000 * theirs:>9.2f} ms{ratio}{above}  {row['note']}")
+    say("\n" + "\n".join(config.stash[LINES]) + "\nPages as by http with the processor slowed four times.")
