@@ -219,17 +219,20 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
     V = V * headroom if headroom < 1 else V
     Q, K, V = (np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q, K, V))
     output = np.zeros((*leading, n_queries, V.shape[-1]), Q.dtype)
+    room = np.empty(
+        min(block_size, n_queries) * min(block_size, n_keys), Q.dtype
+    )  # for every block: it stays in the cache
     for head in np.ndindex(leading):  # one at a time: its block stays in the processor's cache
+        bound = abs(scale) * _longest(Q[head]) * _longest(K[head])
         for start in range(0, n_queries, block_size):
             rows = slice(start, min(start + block_size, n_queries))
             first_hidden = n_keys - n_queries + start + 1 if causal else None
-            output[head][rows] = online_softmax(
-                _score_blocks(Q[head][rows] * scale, K[head], V[head], first_hidden, block_size)
-            )
+            blocks = _score_blocks(Q[head][rows] * scale, K[head], V[head], first_hidden, block_size, room)
+            output[head][rows] = online_softmax(blocks, bound)
     return (output / headroom if headroom < 1 else output).astype(kind, copy=False)
 
 
-def online_softmax(blocks):
+def online_softmax(blocks, bound=np.inf):
     """Mix values whose scores come block by block, as softmax over all of them at once would.
 
     Parameters
@@ -237,6 +240,8 @@ def online_softmax(blocks):
     blocks : iterable of (scores, V)
         Scores of shape (n_queries, n_block), `-inf` for what is hidden, and the values of the
         block's keys, shape (n_block, d_v). The scores are used up: their powers take their place.
+    bound : float
+        What no score but `-inf` exceeds in size, if it is known: small ones need no maximum.
 
     Returns
     -------
@@ -256,7 +261,7 @@ def online_softmax(blocks):
     top, total, mixture = -np.inf, 0.0, 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for scores, V in blocks:
-            higher = np.maximum(top, _tops(scores))
+            higher = np.maximum(top, scores.dtype.type(0) if bound < SMALL else _tops(scores))
             shift = np.where(np.isneginf(higher), 0, higher)
             kept = np.exp(top - shift)  # what the sums so far are worth against the new maximum
             if shift.any():
@@ -268,11 +273,10 @@ def online_softmax(blocks):
     return mixture / np.where(total == 0, 1, total)
 
 
-def _score_blocks(Q, K, V, first_hidden, block_size):
+def _score_blocks(Q, K, V, first_hidden, block_size, room):
     """Yield blocks of scores with their values; from `first_hidden` on, keys are hidden from the first query."""
     n_queries, n_keys = len(Q), len(K)
     n_seen = n_keys if first_hidden is None else max(0, min(n_keys, first_hidden + n_queries - 1))
-    room = np.empty(n_queries * min(block_size, n_seen), Q.dtype)  # used for every block, so that it stays in the cache
     for start in range(0, n_seen, block_size):
         columns = slice(start, min(start + block_size, n_seen))
         scores = room[: n_queries * (columns.stop - start)].reshape(n_queries, -1)
@@ -319,6 +323,11 @@ def _all_small(scores, reach=0.0):
     return scores.size > 0 and scores.max() < SMALL - reach and scores.min() > reach - SMALL
 
 
+def _longest(rows):
+    """Return the length of the longest row."""
+    return np.vecdot(rows, rows).max(initial=0) ** 0.5
+
+
 def _tops(scores):
     """Return a number for each row that is large enough to be subtracted before powers are taken."""
     return scores.dtype.type(0) if _all_small(scores) else scores.max(axis=-1, keepdims=True, initial=-np.inf)
@@ -354,7 +363,7 @@ def _wide(array):
 
 def _headroom(V):
     """Return a power of two, at most 1, that makes room for a sum of as many values as there are."""
-    n_keys, largest = V.shape[-2], float(np.abs(V).max(initial=0))
+    n_keys, largest = V.shape[-2], max(float(V.max(initial=0)), -float(V.min(initial=0)))
     too_large = np.isfinite(largest) and largest * 2 * n_keys > float(np.finfo(V.dtype).max)
     return 0.5 ** n_keys.bit_length() if too_large else 1.0
 
