@@ -12,12 +12,12 @@ import pytest
 
 IN_PARTS = """
 import json, resource, sys, time
-sys.path.insert(0, "_ext")
+sys.path.insert(0, "tools")
 import build
 start = time.perf_counter()
 build.execute_chapters()
 children = resource.getrusage(resource.RUSAGE_CHILDREN)
-assert build.build_pages(build.BUILD)
+build.build_pages()
 print(json.dumps([time.perf_counter() - start, children.ru_utime + children.ru_stime]))
 """
 SHIFTS = """
@@ -32,7 +32,7 @@ WAITED = """() => ({
 
 
 def test_make_book(tmp_path, report):
-    for name in ("_ext", "attn", "chapters"):
+    for name in ("_ext", "attn", "chapters", "tools"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     for path in (*build.ROOT.glob("_*.yml"), build.ROOT / "references.bib", build.ROOT / "requirements.txt"):
         shutil.copy(path, tmp_path)
@@ -44,7 +44,7 @@ def test_make_book(tmp_path, report):
 
 def test_make_book_again(book, report):
     start = time.perf_counter()
-    subprocess.run([sys.executable, "_ext/build.py"], cwd=build.ROOT, capture_output=True, check=True)
+    subprocess.run([sys.executable, "tools/build.py"], cwd=build.ROOT, capture_output=True, check=True)
     report(f"make book, nothing changed: {time.perf_counter() - start:.1f} s (to reach: 4)")
 
 

@@ -1,17 +1,15 @@
 """The chapters: in normal form, executed, laid out alike, and at one with what they print."""
 
 import copy
-import dis
 import json
 import re
-import types
 from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
-from nbclient import NotebookClient
-from notebooks import execute, normalise
+from notebooks import execute, exercises, normalise, read
+from solve import SOLVED, solve
 
 from attn.explorables import SelfCheck
 
@@ -26,10 +24,6 @@ WITHOUT_CHECK = re.compile(
     r"|\{cite:\w\}`[^`]*`|<[^>]*>",
     re.DOTALL | re.MULTILINE,
 )
-
-
-def read(path):
-    return nbformat.read(path, as_version=4)
 
 
 def each(paths):
@@ -198,43 +192,32 @@ def test_code_that_is_the_lesson_fits_the_page(path):
                 assert max(map(len, printed(cell).splitlines()), default=0) <= 88, printed(cell)
 
 
-def globals_of(code):
-    """Return the global names that a piece of compiled code reads, and those that it makes."""
-    inner = [globals_of(part) for part in code.co_consts if isinstance(part, types.CodeType)]
-    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-    reads = {name for kind, name in steps if kind in {"LOAD_NAME", "LOAD_GLOBAL"}}.union(*(read for read, _ in inner))
-    return reads, {name for kind, name in steps if kind in {"STORE_NAME", "STORE_GLOBAL"}}
-
-
-def needed(cells, wanted):
-    """Return the wanted code cells and those that make what they read; one left out by mistake is a NameError."""
-    kept, names = [], set()
-    for cell in reversed([cell for cell in cells if cell.cell_type == "code"]):
-        reads, makes = globals_of(compile(re.sub(r"^%.*$", "", cell.source, flags=re.MULTILINE), "cell", "exec"))
-        changes = {name for name in reads if re.search(rf"^{name}(\[.*\]|\.\w+) [-+*/]?= ", cell.source, re.MULTILINE)}
-        if any(cell is one for one in wanted) or (makes | changes) & names:
-            kept.append(cell)
-            names = names - makes | reads
-    return kept[::-1]
-
-
 @each(NOTEBOOKS)
-def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
-    """Run what the exercises build on, with the code of each solution in place of the reader's dots."""
+def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
+    """Whether the solution is right is seen where the chapter is run with it: in _build/solved."""
     notebook = read(path)
-    cells = notebook.cells
-    answers = [
-        i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)
+    found = exercises(notebook)
+    n_exercises = sum(cell.source.count(":::{exercise}") for cell in notebook.cells)
+    assert len(found) == n_exercises, "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
+    for _, check, code in found:
+        assert printed(check).startswith("Not answered yet")
+        compile(code, "solution", "exec")
+
+
+@each(CHAPTERS)
+def test_a_chapter_is_run_with_its_solutions_and_all_its_checks_say_right(path):
+    solved = read(SOLVED / path.name)
+    assert solved == solve(read(path)), "run make test, which writes the copies with the solutions first"
+    assert sum(printed(cell) == "Right.\n" for cell in solved.cells) == len(exercises(read(path)))
+
+
+def test_a_solution_takes_the_place_of_the_dots_and_its_check_has_to_say_right():
+    cells = [
+        nbformat.v4.new_code_cell("answer = ..."),
+        nbformat.v4.new_code_cell("check(answer)"),
+        nbformat.v4.new_markdown_cell("<details>\n<summary>Solution</summary>\n\nSo:\n\n```python\nanswer = 4\n```\n"),
     ]
-    n_exercises = sum(cell.source.count(":::{exercise}") for cell in cells)
-    assert len(answers) == n_exercises, (
-        "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
-    )
-    for i in answers:
-        assert printed(cells[i + 1]).startswith("Not answered yet")
-        solution = cells[i + 2].source
-        assert solution.startswith("<details>\n<summary>Solution</summary>")
-        cells[i].source = re.search(r"```python\n(.*?)\n```", solution, re.DOTALL)[1]
-    notebook.cells = needed(cells, [cells[j] for i in answers for j in (i, i + 1)])
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": FOLDER}}).execute()
-    assert [printed(cells[i + 1]) for i in answers] == ["Right.\n"] * len(answers)
+    answer, check, _ = solve(nbformat.v4.new_notebook(cells=cells)).cells
+    assert (answer.source, printed(check)) == ("answer = 4", "Right.\n")
+    with pytest.raises(ValueError, match=r"no solution two cells after 'answer = \.\.\.'"):
+        solve(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("answer = ...") for _ in range(3)]))
