@@ -54,7 +54,7 @@ check: .venv/installed
 
 bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
-	  { echo "This compares with PyTorch: $(BIN)/python -m pip install '.[torch]'" >&2; exit 1; }
+	  { echo "This compares with PyTorch: $(BIN)/python -m pip install -e '.[torch]'" >&2; exit 1; }
 	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_*.py -q -p no:cacheprovider -p no:xdist \
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 

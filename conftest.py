@@ -39,7 +39,7 @@ def torch():
     if os.environ.get("CI"):
         import torch  # required there
     else:
-        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch==2.13.0)")
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install -e '.[torch]')")
     return torch
 
 
