@@ -1,6 +1,7 @@
 """The chapters: in normal form, executed, laid out alike, and at one with what they print."""
 
 import copy
+import itertools
 import json
 import re
 from pathlib import Path
@@ -21,7 +22,8 @@ WITHOUT_CHECK = re.compile(
     r"```.*?```"  # code blocks: a test of their own runs them
     r"|\]\([^)]*\)"  # where links lead
     r"|^#+ .*?$|^:label:.*?$"  # headings and labels
-    r"|\{cite:\w\}`[^`]*`|<[^>]*>",
+    r"|\{cite:\w\}`[^`]*`|<[^>]*>"
+    r"|(?:and colleagues|and [A-Z]\w+)(?:, | \()(?:19|20)\d\d\b(?!,\d)",  # the year of a reference
     re.DOTALL | re.MULTILINE,
 )
 
@@ -36,8 +38,18 @@ def numerals(text):
 
 
 def is_excepted(number):
-    """Small counts and years need no cell that prints them."""
-    return number == int(number) and (number <= 12 or 1900 <= number < 2100)
+    """Small counts need no cell that prints them."""
+    return number == int(number) and number <= 12
+
+
+def shown_by(cell):
+    """Return what counts as shown by a cell: its output and its code without comments, folded code only of a check.
+
+    The numbers of a check are those that its exercise asks for.
+    """
+    folded = {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))
+    counts = not folded or cell.source.startswith("# Run this cell after yours")
+    return printed(cell) + "\n" + (re.sub("#.*", "", cell.source) if counts else "")
 
 
 def printed(cell):
@@ -57,7 +69,7 @@ def questions(cell):
 
 
 def unprinted_numbers(notebook):
-    """Return the numbers in a chapter's prose that neither its code nor its outputs hold.
+    """Return the numbers in a chapter's prose that neither its outputs nor its visible code hold.
 
     A question, its right answer and all explanations are prose; a wrong answer may hold any number.
     """
@@ -65,8 +77,8 @@ def unprinted_numbers(notebook):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     asked = [question for cell in code for question in questions(cell)]
     said = [[q["ask"], q["answers"][q["right"]]["text"], *(answer["why"] for answer in q["answers"])] for q in asked]
-    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in code if not questions(cell)))
-    told = numerals("\n".join([WITHOUT_CHECK.sub(" ", text) for text in markdown] + sum(said, [])))
+    shown = numerals("\n".join(shown_by(cell) for cell in code if not questions(cell)))
+    told = numerals("\n".join([WITHOUT_CHECK.sub(" ", text) for text in markdown] + list(itertools.chain(*said))))
     return {number for number in told - shown if not is_excepted(number)}
 
 
@@ -114,9 +126,23 @@ def test_a_number_in_prose_is_printed_by_a_cell(path):
 
 def test_a_number_that_no_cell_prints_is_found():
     code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
-    told = "As [12.5](a-99.5.md) says, in 2017, 333.33 is 1,000 over 3; $x^{0.75}$ is `0.5` and 13.\n\n```python\n77.7\n```"
+    told = (
+        "As [12.5](a-99.5.md) says (Ada and colleagues, 2017), 333.33 is 1,000 over 3, not 2,000 or 2048;"
+        " $x^{0.75}$ is `0.5` and 13.\n\n```python\n77.7\n```"
+    )
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(told), code])
-    assert unprinted_numbers(notebook) == {12.5, 0.75, 0.5, 13}
+    assert unprinted_numbers(notebook) == {12.5, 0.75, 0.5, 13, 2000, 2048}
+
+
+@pytest.mark.parametrize(
+    ("source", "tags", "unprinted"),
+    [("steps = 400", [], set()), ("steps = 40  # or 400", [], {400}), ("steps = 400", ["hide-input"], {400})],
+    ids=["in code", "in a comment", "in folded code"],
+)
+def test_a_number_counts_as_shown_where_a_reader_sees_it(source, tags, unprinted):
+    code = nbformat.v4.new_code_cell(source, metadata={"tags": tags})
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("After 400 steps."), code])
+    assert unprinted_numbers(notebook) == unprinted
 
 
 def test_a_question_is_prose_but_its_wrong_answers_are_not():
@@ -143,8 +169,10 @@ def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
         for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells
         if cell.cell_type == "code"
     ]
-    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells))
-    assert {number for number in numerals(row["found"]) - shown if not is_excepted(number)} == set()
+    shown = numerals("\n".join(map(shown_by, cells)))
+    assert {
+        number for number in numerals(WITHOUT_CHECK.sub(" ", row["found"])) - shown if not is_excepted(number)
+    } == set()
 
 
 @each(CHAPTERS)
@@ -172,7 +200,7 @@ def test_every_section_has_something_to_look_at(path):
 @each(NOTEBOOKS)
 def test_every_figure_has_an_alt_text_a_caption_and_its_code_folded(path):
     cells = read(path).cells
-    for cell, following in zip(cells, cells[1:]):
+    for cell, following in itertools.pairwise(cells):
         if not shows_figure(cell):
             continue
         assert re.match(r"\*[^*].*\*(\n|$)", following.source), f"no caption in italics after {cell.source[-80:]!r}"

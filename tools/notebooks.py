@@ -50,7 +50,7 @@ def execute(path):
 
 
 def on_all_cores(work, paths):
-    """Yield the path and the result of each as they become ready. The last chapters, which train models, start first."""
+    """Yield each path and its result as they become ready. The last chapters, which train models, start first."""
     os.environ["OMP_NUM_THREADS"] = "1"  # kernels run side by side: one core each
     os.environ["TQDM_DISABLE"] = "1"  # a progress bar is for a reader who waits, not for the page
     pool = ThreadPoolExecutor(os.cpu_count())
