@@ -23,7 +23,7 @@ def prepare_pdf(app):
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
-    """Leave out Thebe, which would load its program from elsewhere, and widget states and sphinx-design, unused here."""
+    """Leave out Thebe, which would load its program from elsewhere, and the unused: widget states, sphinx-design."""
 
     def is_foreign(script):
         name = str(getattr(script, "filename", None) or script)

@@ -1,4 +1,4 @@
-"""The book: how long an author waits for it, and how long a reader waits for a page of it. Nothing is written into the project."""
+"""The book: how long an author waits for it, and how long a reader for a page of it. The project is left as it is."""
 
 import json
 import os
@@ -22,7 +22,8 @@ print(json.dumps([time.perf_counter() - start, children.ru_utime + children.ru_s
 """
 SHIFTS = """
 window.shifts = [];
-new PerformanceObserver((list) => window.shifts.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
+const observer = new PerformanceObserver((list) => window.shifts.push(...list.getEntries()));
+observer.observe({ type: "layout-shift", buffered: true });
 """
 WAITED = """() => ({
   paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
@@ -62,5 +63,6 @@ def test_a_page(packed, address, browser, path, report):
     sizes = packed(requested)
     report(
         f"{path.stem:<30}{len(sizes):>3} requests (20){sum(sizes) / 1000:>6.0f} kB packed (400)"
-        f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift, shift{waited['shift']:>8.4f}"
+        f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift,"
+        f" shift{waited['shift']:>8.4f}"
     )

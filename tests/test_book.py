@@ -114,7 +114,8 @@ ICONS = """(icons) => {
   document.querySelector("article").insertAdjacentHTML("beforeend", icons.join(""));
   const named = [...document.querySelectorAll("article > [class*='fa-']")].slice(-icons.length);
   const content = (element, part) => getComputedStyle(element, part);
-  const shown = [...document.querySelectorAll("*")].flatMap((element) => ["::before", "::after"].map((part) => content(element, part)))
+  const shown = [...document.querySelectorAll("*")]
+    .flatMap((element) => ["::before", "::after"].map((part) => content(element, part)))
     .filter((style) => style.fontFamily.includes("Awesome") && style.content.length === 3);
   return [named.map((icon) => content(icon, "::before").content), shown.map((style) => style.content[1])];
 }"""
@@ -310,7 +311,8 @@ def test_who_copies_text_gets_its_formulas_as_latex(visit, address):
           const formulas = [document.querySelector("p .math"), document.querySelector("div.math")];
           return formulas.map((formula) => {
             getSelection().selectAllChildren(formula.parentNode);
-            const event = new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
+            const clipboardData = new DataTransfer();
+            const event = new ClipboardEvent("copy", { clipboardData, bubbles: true, cancelable: true });
             document.dispatchEvent(event);
             return [formula.dataset.latex, event.clipboardData.getData("text/plain")];
           });
@@ -324,8 +326,8 @@ def test_copying_from_a_field_or_without_a_selection_is_left_alone(visit, addres
     page = visit(f"{address}/chapters/03_scores_softmax_pattern.html")
     left_alone = page.evaluate(
         """() => {
-          const copy = (target) =>
-            target.dispatchEvent(new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true }));
+          const settings = { clipboardData: new DataTransfer(), bubbles: true, cancelable: true };
+          const copy = (target) => target.dispatchEvent(new ClipboardEvent("copy", settings));
           getSelection().selectAllChildren(document.querySelector("p .math").parentNode);
           const results = [copy(document), copy(document.querySelector(".attn-explorable form input"))];
           getSelection().removeAllRanges();
