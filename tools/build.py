@@ -105,7 +105,8 @@ def is_ready():
 def main():
     try:
         if not is_ready():
-            PDF.unlink(missing_ok=True)  # it shows what was there before
+            if not is_current(PAGES_STAMP, sources()):
+                PDF.unlink(missing_ok=True)  # it shows what was there before
             execute_chapters()
             build_pages()
     except ValueError as error:
