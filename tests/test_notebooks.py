@@ -23,7 +23,7 @@ WITHOUT_CHECK = re.compile(
     r"|\]\([^)]*\)"  # where links lead
     r"|^#+ .*?$|^:label:.*?$"  # headings and labels
     r"|\{cite:\w\}`[^`]*`|<[^>]*>"
-    r"|(?:colleagues|[A-Z]\w+)(?:, | \()(?:19|20)\d\d(?=[\]):;])",  # the year of a reference
+    r"|(?:colleagues|[A-Z]\w+)(?:, | \()(?:19|20)\d\d(?=[\]):;.](?!\d))",  # the year of a reference
     re.DOTALL | re.MULTILINE,
 )
 
