@@ -6,18 +6,20 @@ else
   BIN := .venv/bin
 endif
 CHAPTERS := $(wildcard chapters/*.ipynb)
+LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --no-annotate --no-header pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf test bench lab record lock clean
+.PHONY: help book pdf check test bench lab record lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
 	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
+	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
 	@echo "make test    run every check"
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back"
-	@echo "make lock    rewrite requirements.txt from pyproject.toml"
+	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml"
 	@echo "make clean   remove what was built and installed"
 
 # The stamp is newer than the lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
@@ -33,17 +35,26 @@ help:
 	@touch $@
 
 book: .venv/installed
-	$(BIN)/python _ext/build.py
+	$(BIN)/python tools/build.py
 
 pdf: .venv/installed
-	$(BIN)/python _ext/pdf.py
+	$(BIN)/python tools/pdf.py
 
-test: book
+# The book is built from nothing: a chapter that is not read again would not repeat its warnings.
+test: .venv/installed
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	rm -rf _build/html _build/.doctrees
+	$(BIN)/python tools/build.py
+	$(BIN)/python tools/solve.py
 	$(BIN)/python -m pytest
+
+check: .venv/installed
+	@$(BIN)/python tools/check.py "$(CHAPTER)"
 
 bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
-	  { echo "This compares with PyTorch: $(BIN)/python -m pip install torch==2.13.0" >&2; exit 1; }
+	  { echo "This compares with PyTorch: $(BIN)/python -m pip install -e '.[torch]'" >&2; exit 1; }
 	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_*.py -q -p no:cacheprovider -p no:xdist \
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 
@@ -51,12 +62,12 @@ lab: .venv/installed
 	$(BIN)/jupyter lab chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed
-	$(BIN)/python _ext/notebooks.py $(CHAPTERS)
+	$(BIN)/python tools/notebooks.py $(CHAPTERS)
 
 lock: .venv/installed
-	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
-	  --no-annotate --no-header --upgrade pyproject.toml --output-file requirements.txt
-	echo "-e ." >> requirements.txt
+	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt
+	$(LOCK) --constraint requirements.txt --extra lab --output-file binder/requirements.txt
+	for file in requirements.txt binder/requirements.txt; do echo "-e ." >> $$file; done
 
 clean:
 	rm -rf .venv _build

@@ -20,13 +20,18 @@ os.environ.update(TQDM_DISABLE="1", OMP_NUM_THREADS="1")
 CHROMIUM = find_chromium()
 
 
+def pytest_collection_modifyitems(items):
+    """The chapters first, and of these the last, which train models, so that no core waits for them at the end."""
+    chapters = [item for item in items if item.path.suffix == ".ipynb"]
+    others = [item for item in items if item.path.suffix != ".ipynb"]
+    items[:] = sorted(chapters, key=lambda item: item.path.name, reverse=True) + others
+
+
 @pytest.fixture(scope="session")
 def book():
-    """The folder of the book as `make book` leaves it: built from nothing, every warning an error."""
-    assert build.is_current(build.BUILD / "made-from", build.sources()), (
-        "the book is not up to date: run make book first"
-    )
-    return build.BUILD / "html"
+    """The folder of the book as `make book` leaves it, every warning an error."""
+    assert build.is_ready(), "the book is not up to date: run make book first"
+    return build.PAGES
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +39,7 @@ def torch():
     if os.environ.get("CI"):
         import torch  # required there
     else:
-        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch==2.13.0)")
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install -e '.[torch]')")
     return torch
 
 

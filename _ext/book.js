@@ -11,6 +11,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".search-button, .theme-switch-button").forEach((button) => {
     button.setAttribute("aria-label", button.textContent.trim() || button.title || "Search");
   });
+  document.querySelector(".search-button-field")?.removeAttribute("aria-label"); // it says more than "Search"
   document.querySelectorAll(".sidebar-primary-items__start > .sidebar-primary-item").forEach((item) => {
     if (!item.querySelector(".navbar-brand")) return;
     item.setAttribute("role", "navigation");
@@ -18,6 +19,15 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });
+
+// Paper is white: printing borrows the light theme.
+for (const [event, from, to] of [["beforeprint", "theme", "themeOnScreen"], ["afterprint", "themeOnScreen", "theme"]]) {
+  addEventListener(event, () => {
+    const { dataset } = document.documentElement;
+    dataset[to] = dataset[from];
+    if (event === "beforeprint") dataset.theme = "light";
+  });
+}
 
 // A formula wider than the page scrolls; the keyboard must reach it.
 window.addEventListener("load", () => {

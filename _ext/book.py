@@ -1,16 +1,10 @@
-"""The book's Sphinx extension: its scripts and styles, figures that move, nothing from elsewhere."""
+"""What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
 
 import re
 import shutil
 from pathlib import Path
 
-from attn.explorables import book_script, read_source
-
-HERE = Path(__file__).parent
-
-
-def configure(app, config):
-    config.html_theme_options["navbar_persistent"] = []  # the theme's second search bar
+from attn.explorables import book_script
 
 
 def pdf_of(app):
@@ -29,7 +23,7 @@ def prepare_pdf(app):
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
-    """Leave out Thebe, which would load its program from elsewhere, and what nothing here uses: widget states, sphinx-design."""
+    """Leave out Thebe, which would load its program from elsewhere, and the unused: widget states, sphinx-design."""
 
     def is_foreign(script):
         name = str(getattr(script, "filename", None) or script)
@@ -40,28 +34,26 @@ def drop_foreign_scripts(app, pagename, templatename, context, doctree):
         context[kind] = [script for script in context[kind] if not is_foreign(script)]
 
 
+def unname_folds(app, pagename, templatename, context, doctree):
+    """Let a folded cell be called what stands on it, "Show the code", and not by MyST-NB's hidden name."""
+    context["body"] = context.get("body", "").replace(' aria-label="Toggle hidden content"', "")
+
+
 def write_assets(app, exception):
-    """Put the course's scripts and styles beside the pages."""
+    """Put the explorables, and the PDF if it is offered, beside the pages."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
     static.joinpath("explorables.js").write_text(book_script(), encoding="utf-8")
-    static.joinpath("explorables.css").write_text(read_source("explorables.css"), encoding="utf-8")
-    for name in ("book.css", "book.js", "progress.js"):
-        shutil.copyfile(HERE / name, static / name)
     if "pdf" in app.tags:
         shutil.copy(pdf_of(app), app.outdir)
 
 
 def setup(app):
-    app.connect("config-inited", configure)
     app.connect("builder-inited", prepare_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
+    app.connect("html-page-context", unname_folds)
     app.connect("build-finished", write_assets)
-    for name in ("explorables.css", "book.css"):
-        app.add_css_file(name)
-    app.add_js_file("book.js", priority=100)
     app.add_js_file("explorables.js", loading_method="defer")
-    app.add_js_file("progress.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Fonts with the glyphs in use, to be carried in a style sheet: no page waits for them, and no text moves when they come."""
+"""Fonts with the glyphs in use, carried in a style sheet: no page waits for them, no text moves when they come."""
 
 import base64
 import io

@@ -12,7 +12,16 @@ from fonts import cut_font
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-PARTS = ["loader", "core", "adaptors/liteDOM", "input/tex", "input/tex/extensions/html", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"]
+PARTS = [
+    "loader",
+    "core",
+    "adaptors/liteDOM",
+    "input/tex",
+    "input/tex/extensions/html",
+    "output/chtml",
+    "output/chtml/fonts/tex",
+    "a11y/assistive-mml",
+]
 SYMBOL = re.compile(
     r"(?<![\\A-Za-z_^])"  # not inside a command or a word, and not an index
     r"(?P<symbol>(?:W_\{?(?P<weight>[QKV])\}?)|(?P<letter>[QKVqkv]))"

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from pathlib import Path
 
 REMOTE = re.compile(
     r"(?:https://(?:[^@/\s]+@)?|ssh://git@|git@)github\.com[:/](?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
@@ -21,9 +22,19 @@ def public_address(remote):
     return (match["owner"], match["name"]) if match else None
 
 
+def ask_git(folder, *question):
+    """Return the answer, nothing where there is no git or no repository."""
+    try:
+        run = subprocess.run(["git", *question], cwd=folder, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
 def git_remote(folder):
-    run = subprocess.run(["git", "remote", "get-url", "origin"], cwd=folder, capture_output=True, text=True)
-    return run.stdout if run.returncode == 0 else ""
+    """Return the address of the repository whose root the folder is; what is only unpacked inside of one has none."""
+    root = ask_git(folder, "rev-parse", "--show-toplevel")
+    return ask_git(folder, "remote", "get-url", "origin") if root and Path(root).samefile(folder) else ""
 
 
 def origin(folder):

@@ -1,6 +1,6 @@
 """Make pages light: one style sheet and two scripts a page, the icons in use, room for every picture.
 
-The theme brings 2,000 icons three times over, as fonts and as a program, and loads on every page what searches the book.
+The theme brings 2,000 icons three times over, as fonts and as a program, and loads the search on every page.
 """
 
 import hashlib
@@ -25,7 +25,8 @@ PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([0-9a-f]{64}\.svg)")')  #
 def used_icons(html, css):
     """Return the code points of the icons that a page names by a class or a style sheet writes out.
 
-    >>> used_icons('<i class="fas fa-bars fa-lg">', r'.fa-bars:before,.fa-navicon:before{content:"\\f0c9"}.note:after{content:"\\f303"}')
+    >>> css = r'.fa-bars:before,.fa-navicon:before{content:"\\f0c9"}.note:after{content:"\\f303"}'
+    >>> used_icons('<i class="fas fa-bars fa-lg">', css)
     {61641, 62211}
     """
     classes = set(re.findall(r"\bfa-([\w-]+)", html))
@@ -63,7 +64,7 @@ def load_one(html, tag, address):
 
 
 def bundle(pages, static):
-    """Let every page load one file of each kind in place of many. Scripts keep their order, and their place behind inline ones."""
+    """Let every page load one file of each kind in place of many. Scripts keep their order, behind inline ones."""
     pages = {
         path: UNUSED.sub("", html if path.name == "search.html" else SEARCH.sub("", html))
         for path, html in pages.items()

@@ -1,4 +1,4 @@
-"""The book: how long an author waits for it, and how long a reader waits for a page of it. Nothing is written into the project."""
+"""The book: how long an author waits for it, and how long a reader for a page of it. The project is left as it is."""
 
 import json
 import os
@@ -12,17 +12,18 @@ import pytest
 
 IN_PARTS = """
 import json, resource, sys, time
-sys.path.insert(0, "_ext")
+sys.path.insert(0, "tools")
 import build
 start = time.perf_counter()
 build.execute_chapters()
 children = resource.getrusage(resource.RUSAGE_CHILDREN)
-assert build.build_pages(build.BUILD)
+build.build_pages()
 print(json.dumps([time.perf_counter() - start, children.ru_utime + children.ru_stime]))
 """
 SHIFTS = """
 window.shifts = [];
-new PerformanceObserver((list) => window.shifts.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
+const observer = new PerformanceObserver((list) => window.shifts.push(...list.getEntries()));
+observer.observe({ type: "layout-shift", buffered: true });
 """
 WAITED = """() => ({
   paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
@@ -32,7 +33,7 @@ WAITED = """() => ({
 
 
 def test_make_book(tmp_path, report):
-    for name in ("_ext", "attn", "chapters"):
+    for name in ("_ext", "attn", "chapters", "tools"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     for path in (*build.ROOT.glob("_*.yml"), build.ROOT / "references.bib", build.ROOT / "requirements.txt"):
         shutil.copy(path, tmp_path)
@@ -44,7 +45,7 @@ def test_make_book(tmp_path, report):
 
 def test_make_book_again(book, report):
     start = time.perf_counter()
-    subprocess.run([sys.executable, "_ext/build.py"], cwd=build.ROOT, capture_output=True, check=True)
+    subprocess.run([sys.executable, "tools/build.py"], cwd=build.ROOT, capture_output=True, check=True)
     report(f"make book, nothing changed: {time.perf_counter() - start:.1f} s (to reach: 4)")
 
 
@@ -62,5 +63,6 @@ def test_a_page(packed, address, browser, path, report):
     sizes = packed(requested)
     report(
         f"{path.stem:<30}{len(sizes):>3} requests (20){sum(sizes) / 1000:>6.0f} kB packed (400)"
-        f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift, shift{waited['shift']:>8.4f}"
+        f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift,"
+        f" shift{waited['shift']:>8.4f}"
     )

@@ -1,4 +1,4 @@
-"""A chapter in a real JupyterLab: run from top to bottom, its figure moved by hand, read in Python, and moved from there."""
+"""A chapter in a real JupyterLab: run from top to bottom, its figure moved by hand, read and moved in Python."""
 
 import os
 import shutil

@@ -1,17 +1,16 @@
 """The chapters: in normal form, executed, laid out alike, and at one with what they print."""
 
 import copy
-import dis
+import itertools
 import json
 import re
-import types
 from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
-from nbclient import NotebookClient
-from notebooks import execute, normalise
+from notebooks import execute, exercises, normalise, read
+from solve import SOLVED, solve
 
 from attn.explorables import SelfCheck
 
@@ -23,13 +22,10 @@ WITHOUT_CHECK = re.compile(
     r"```.*?```"  # code blocks: a test of their own runs them
     r"|\]\([^)]*\)"  # where links lead
     r"|^#+ .*?$|^:label:.*?$"  # headings and labels
-    r"|\{cite:\w\}`[^`]*`|<[^>]*>",
+    r"|\{cite:\w\}`[^`]*`|<[^>]*>"
+    r"|(?:colleagues|[A-Z]\w+)(?:, | \()(?:19|20)\d\d(?=[\]):;.](?!\d))",  # the year of a reference
     re.DOTALL | re.MULTILINE,
 )
-
-
-def read(path):
-    return nbformat.read(path, as_version=4)
 
 
 def each(paths):
@@ -42,8 +38,18 @@ def numerals(text):
 
 
 def is_excepted(number):
-    """Small counts and years need no cell that prints them."""
-    return number == int(number) and (number <= 12 or 1900 <= number < 2100)
+    """Small counts need no cell that prints them."""
+    return number == int(number) and number <= 12
+
+
+def shown_by(cell):
+    """Return what counts as shown by a cell: its output and its code without comments, folded code only of a check.
+
+    The numbers of a check are those that its exercise asks for.
+    """
+    folded = {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))
+    counts = not folded or cell.source.startswith("# Run this cell after yours")
+    return printed(cell) + "\n" + (re.sub("#.*", "", cell.source) if counts else "")
 
 
 def printed(cell):
@@ -63,7 +69,7 @@ def questions(cell):
 
 
 def unprinted_numbers(notebook):
-    """Return the numbers in a chapter's prose that neither its code nor its outputs hold.
+    """Return the numbers in a chapter's prose that neither its outputs nor its visible code hold.
 
     A question, its right answer and all explanations are prose; a wrong answer may hold any number.
     """
@@ -71,8 +77,8 @@ def unprinted_numbers(notebook):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     asked = [question for cell in code for question in questions(cell)]
     said = [[q["ask"], q["answers"][q["right"]]["text"], *(answer["why"] for answer in q["answers"])] for q in asked]
-    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in code if not questions(cell)))
-    told = numerals("\n".join([WITHOUT_CHECK.sub(" ", text) for text in markdown] + sum(said, [])))
+    shown = numerals("\n".join(shown_by(cell) for cell in code if not questions(cell)))
+    told = numerals("\n".join([WITHOUT_CHECK.sub(" ", text) for text in markdown] + list(itertools.chain(*said))))
     return {number for number in told - shown if not is_excepted(number)}
 
 
@@ -120,9 +126,23 @@ def test_a_number_in_prose_is_printed_by_a_cell(path):
 
 def test_a_number_that_no_cell_prints_is_found():
     code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
-    told = "As [12.5](a-99.5.md) says, in 2017, 333.33 is 1,000 over 3; $x^{0.75}$ is `0.5` and 13.\n\n```python\n77.7\n```"
+    told = (
+        "As [12.5](a-99.5.md) says (Ada, 2017), 333.33 is 1,000 over 3, not 2,000 or, Ada, 2048 to 1990;"
+        " $x^{0.75}$ is `0.5` and 13.\n\n```python\n77.7\n```"
+    )
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(told), code])
-    assert unprinted_numbers(notebook) == {12.5, 0.75, 0.5, 13}
+    assert unprinted_numbers(notebook) == {12.5, 0.75, 0.5, 13, 2000, 2048, 1990}
+
+
+@pytest.mark.parametrize(
+    ("source", "tags", "unprinted"),
+    [("steps = 400", [], set()), ("steps = 40  # or 400", [], {400}), ("steps = 400", ["hide-input"], {400})],
+    ids=["in code", "in a comment", "in folded code"],
+)
+def test_a_number_counts_as_shown_where_a_reader_sees_it(source, tags, unprinted):
+    code = nbformat.v4.new_code_cell(source, metadata={"tags": tags})
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("After 400 steps."), code])
+    assert unprinted_numbers(notebook) == unprinted
 
 
 def test_a_question_is_prose_but_its_wrong_answers_are_not():
@@ -149,8 +169,10 @@ def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
         for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells
         if cell.cell_type == "code"
     ]
-    shown = numerals("\n".join(cell.source + "\n" + printed(cell) for cell in cells))
-    assert {number for number in numerals(row["found"]) - shown if not is_excepted(number)} == set()
+    shown = numerals("\n".join(map(shown_by, cells)))
+    assert {
+        number for number in numerals(WITHOUT_CHECK.sub(" ", row["found"])) - shown if not is_excepted(number)
+    } == set()
 
 
 @each(CHAPTERS)
@@ -178,7 +200,7 @@ def test_every_section_has_something_to_look_at(path):
 @each(NOTEBOOKS)
 def test_every_figure_has_an_alt_text_a_caption_and_its_code_folded(path):
     cells = read(path).cells
-    for cell, following in zip(cells, cells[1:]):
+    for cell, following in itertools.pairwise(cells):
         if not shows_figure(cell):
             continue
         assert re.match(r"\*[^*].*\*(\n|$)", following.source), f"no caption in italics after {cell.source[-80:]!r}"
@@ -198,43 +220,32 @@ def test_code_that_is_the_lesson_fits_the_page(path):
                 assert max(map(len, printed(cell).splitlines()), default=0) <= 88, printed(cell)
 
 
-def globals_of(code):
-    """Return the global names that a piece of compiled code reads, and those that it makes."""
-    inner = [globals_of(part) for part in code.co_consts if isinstance(part, types.CodeType)]
-    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-    reads = {name for kind, name in steps if kind in {"LOAD_NAME", "LOAD_GLOBAL"}}.union(*(read for read, _ in inner))
-    return reads, {name for kind, name in steps if kind in {"STORE_NAME", "STORE_GLOBAL"}}
-
-
-def needed(cells, wanted):
-    """Return the wanted code cells and those that make what they read; one left out by mistake is a NameError."""
-    kept, names = [], set()
-    for cell in reversed([cell for cell in cells if cell.cell_type == "code"]):
-        reads, makes = globals_of(compile(re.sub(r"^%.*$", "", cell.source, flags=re.MULTILINE), "cell", "exec"))
-        changes = {name for name in reads if re.search(rf"^{name}(\[.*\]|\.\w+) [-+*/]?= ", cell.source, re.MULTILINE)}
-        if any(cell is one for one in wanted) or (makes | changes) & names:
-            kept.append(cell)
-            names = names - makes | reads
-    return kept[::-1]
-
-
 @each(NOTEBOOKS)
-def test_each_exercise_waits_for_an_answer_and_its_solution_is_right(path):
-    """Run what the exercises build on, with the code of each solution in place of the reader's dots."""
+def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
+    """Whether the solution is right is seen where the chapter is run with it: in _build/solved."""
     notebook = read(path)
-    cells = notebook.cells
-    answers = [
-        i for i, cell in enumerate(cells) if cell.cell_type == "code" and re.search(r"(= |return )\.\.\.$", cell.source)
+    found = exercises(notebook)
+    n_exercises = sum(cell.source.count(":::{exercise}") for cell in notebook.cells)
+    assert len(found) == n_exercises, "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
+    for _, check, code in found:
+        assert printed(check).startswith("Not answered yet")
+        compile(code, "solution", "exec")
+
+
+@each(CHAPTERS)
+def test_a_chapter_is_run_with_its_solutions_and_all_its_checks_say_right(path):
+    solved = read(SOLVED / path.name)
+    assert solved == solve(read(path)), "run make test, which writes the copies with the solutions first"
+    assert sum(printed(cell) == "Right.\n" for cell in solved.cells) == len(exercises(read(path)))
+
+
+def test_a_solution_takes_the_place_of_the_dots_and_its_check_has_to_say_right():
+    cells = [
+        nbformat.v4.new_code_cell("answer = ..."),
+        nbformat.v4.new_code_cell("check(answer)"),
+        nbformat.v4.new_markdown_cell("<details>\n<summary>Solution</summary>\n\nSo:\n\n```python\nanswer = 4\n```\n"),
     ]
-    n_exercises = sum(cell.source.count(":::{exercise}") for cell in cells)
-    assert len(answers) == n_exercises, (
-        "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
-    )
-    for i in answers:
-        assert printed(cells[i + 1]).startswith("Not answered yet")
-        solution = cells[i + 2].source
-        assert solution.startswith("<details>\n<summary>Solution</summary>")
-        cells[i].source = re.search(r"```python\n(.*?)\n```", solution, re.DOTALL)[1]
-    notebook.cells = needed(cells, [cells[j] for i in answers for j in (i, i + 1)])
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": FOLDER}}).execute()
-    assert [printed(cells[i + 1]) for i in answers] == ["Right.\n"] * len(answers)
+    answer, check, _ = solve(nbformat.v4.new_notebook(cells=cells)).cells
+    assert (answer.source, printed(check)) == ("answer = 4", "Right.\n")
+    with pytest.raises(ValueError, match=r"no solution two cells after 'answer = \.\.\.'"):
+        solve(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("answer = ...") for _ in range(3)]))

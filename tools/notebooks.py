@@ -1,33 +1,56 @@
 """Execute chapters, and write them back in their normal form: `make record`."""
 
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 DRAWN_AS_SVG = ["--InlineBackend.figure_formats=svg"]
+SECONDS = 120  # that a cell may take
+WAITS = re.compile(r"(= |return )\.\.\.$")
+SOLUTION = re.compile(r"<details>\n<summary>Solution</summary>.*?```python\n(.*?)\n```", re.DOTALL)
+
+
+class ChapterFailed(Exception):
+    """One sentence that names the chapter and says what happened to it, and the traceback if a cell has one."""
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
 
 
 def execute(path):
     """Return a chapter with the outputs of a fresh kernel that runs in the repository's root, its figures as SVG.
 
-    nbval runs each in its own folder, as VS Code does, and compares the outputs: no chapter may depend on the folder.
+    nbval runs each in another folder, as VS Code does, and compares the outputs: no chapter may depend on the folder.
+    Raises ChapterFailed also where a cell only wrote to the error stream.
     """
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     folder = {"metadata": {"path": path.parent.parent}}
-    options = {"timeout": 120, "record_timing": False, "coalesce_streams": True}
+    options = {"timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(notebook, extra_arguments=DRAWN_AS_SVG, resources=folder, **options)
-    client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0"})  # no figure tells when it was drawn
+    try:
+        client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0"})  # no figure tells when it was drawn
+    except CellExecutionError as error:
+        raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
+    except CellTimeoutError:
+        raise ChapterFailed(f"A cell of {path.name} took longer than {SECONDS} seconds.") from None
+    except DeadKernelError:
+        raise ChapterFailed(f"The kernel of {path.name} died.") from None
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        if output.get("name") == "stderr":
+            raise ChapterFailed(f"A cell of {path.name} wrote to the error stream.\n{output.text}")
     return notebook
 
 
 def on_all_cores(work, paths):
-    """Yield the path and the result of each as they become ready. The last chapters, which train models, start first."""
+    """Yield each path and its result as they become ready. The last chapters, which train models, start first."""
     os.environ["OMP_NUM_THREADS"] = "1"  # kernels run side by side: one core each
     os.environ["TQDM_DISABLE"] = "1"  # a progress bar is for a reader who waits, not for the page
     pool = ThreadPoolExecutor(os.cpu_count())
@@ -37,6 +60,18 @@ def on_all_cores(work, paths):
             yield futures[future], future.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def exercises(notebook):
+    """Return of each exercise the cell that waits for the answer, the cell that checks it, and the solution's code."""
+    found = []
+    for answer, check, solution in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
+        if answer.cell_type == "code" and WAITS.search(answer.source):
+            code = SOLUTION.match(solution.source)
+            if not code:
+                raise ValueError(f"There is no solution two cells after {answer.source!r}.")
+            found.append((answer, check, code[1]))
+    return found
 
 
 def normalise(notebook):
@@ -73,8 +108,8 @@ def main(paths):
         for path, notebook in on_all_cores(execute, paths):
             nbformat.write(normalise(notebook), path)
             print(f"recorded {path.name}", flush=True)
-    except CellExecutionError as error:
-        sys.exit(f"{error}\nAll chapters that are not named above were left as they are, because this cell failed.")
+    except ChapterFailed as error:
+        sys.exit(f"{error}\nAll chapters that are not named above were left as they are.")
 
 
 if __name__ == "__main__":
