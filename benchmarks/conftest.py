@@ -27,9 +27,8 @@ def pytest_terminal_summary(terminalreporter, config):
         row["note"] = row["note"] or info["note"]
     say = terminalreporter.write_line
     if floor:
-        say(
-            f"\nfloor of this machine: {1e-9 / floor['flops']:.0f} GFLOPS in products, {1e9 * floor['exps']:.2f} ns a power"
-        )
+        speed, power = 1e-9 / floor["flops"], 1e9 * floor["exps"]
+        say(f"\nfloor: products of this machine have {speed:.0f} GFLOPS, and a power takes {power:.2f} ns")
     say(f"\n{'':<40}{'course':>12}{'beside':>12}{'ratio':>9}{'to reach':>10}{'÷ floor':>10}")
     for name, row in rows.items():
         ours, theirs, bar = row["course"], row["beside"], row["bar"]
