@@ -33,7 +33,7 @@ WAITED = """() => ({
 
 
 def test_make_book(tmp_path, report):
-    for name in ("_ext", "attn", "chapters", "tools"):
+    for name in ("_ext", "attn", "chapters", "recordings", "tools"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     for path in (*build.ROOT.glob("_*.yml"), build.ROOT / "references.bib", build.ROOT / "requirements.txt"):
         shutil.copy(path, tmp_path)

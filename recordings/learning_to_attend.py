@@ -1,0 +1,78 @@
+"""Which noun is "it"? One layer of attention and two, trained to the end: what chapter 10 shows of it.
+
+    .venv/bin/python recordings/learning_to_attend.py
+
+trains five models of each kind, and writes learning_to_attend.json beside this file.
+"""
+
+import hashlib
+import json
+import platform
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from attn import Tape, TransformerConfig, encoder, init_transformer
+from attn.corpora import coreference
+from attn.training import batches, cross_entropy, train
+
+STEPS, EVERY, SEEDS = {1: 8000, 2: 2000}, 100, range(5)
+FILE = Path(__file__).with_suffix(".json")
+CORPUS = coreference(np.random.default_rng(0))
+AT_IT = np.arange(10) == 7  # where "it" stands
+
+
+def sizes(n_layers):
+    return TransformerConfig(
+        vocab_size=len(CORPUS.words), d_model=32, n_heads=2, n_layers=n_layers, d_ff=64, positions="sinusoid",
+        activation="relu", biases="mlp", unembedding="separate",
+    )  # fmt: skip
+
+
+def gradients(config, params, sentences, answers):
+    with Tape() as tape:
+        logits = encoder(params, config, sentences)
+    loss, grad = cross_entropy(logits, answers[:, None] * AT_IT, np.tile(AT_IT, (len(answers), 1)))
+    return loss, tape.gradients(params, (logits, grad))
+
+
+def share_right(config, part, params):
+    logits = encoder(params, config, part["sentences"])
+    return float((logits[:, 7].argmax(axis=1) == part["answers"]).mean())
+
+
+def learn(seed, n_layers, n_taken=None):
+    """Return losses, each a mean over `EVERY` steps, and shares of right answers before the first and after the last of
+    them; of the first `n_taken` of the planned steps only, if it is given."""
+    rng, config, rows = np.random.default_rng(seed), sizes(n_layers), CORPUS.train
+    params = init_transformer(rng, config, dtype=np.float64)
+    data = batches(rng, n_taken or STEPS[n_layers], 64, rows["sentences"], rows["answers"])
+    run = train(
+        *(params, partial(gradients, config), data, STEPS[n_layers]),
+        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY},
+        probe=lambda params: [share_right(config, part, params) for part in (CORPUS.train, CORPUS.test)],
+    )
+    seen, new = np.round(run.probes, 4).T.tolist()
+    losses = np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()
+    return {"seed": seed, "loss": losses, "seen": seen, "new": new}
+
+
+def main():
+    start = time.time()
+    runs = {str(n_layers): [learn(seed, n_layers) for seed in SEEDS] for n_layers in STEPS}
+    text = json.dumps(runs)
+    about = {
+        "made by": "recordings/learning_to_attend.py",
+        "source": "the toy grammar attn.corpora.coreference, seed 0",
+        "licence": "CC BY 4.0",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        "minutes": round((time.time() - start) / 60, 1),
+        "sha256 of runs": hashlib.sha256(text.encode()).hexdigest(),
+    }
+    FILE.write_text(json.dumps({**about, "every": EVERY, "runs": runs}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Recordings: small, complete, and what their scripts would measure again."""
+
+import hashlib
+import json
+import sys
+
+import build
+import numpy as np
+import pytest
+
+from attn.recordings import FOLDER, read_recording
+
+sys.path.append(str(FOLDER))
+
+NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recording_is_small_and_says_where_it_comes_from(name):
+    recording = read_recording(name)
+    assert (FOLDER / f"{name}.json").stat().st_size < 200_000
+    assert (build.ROOT / recording["made by"]).exists() and recording["licence"] and recording["source"]
+    assert set(recording["versions"]) == {"python", "numpy"} and recording["minutes"] > 0
+    assert recording["sha256 of runs"] == hashlib.sha256(json.dumps(recording["runs"]).encode()).hexdigest()
+
+
+def test_what_is_not_recorded_is_refused():
+    with pytest.raises(ValueError, match=r"no recording 'nothing', but there are: .*learning_to_attend"):
+        read_recording("nothing")
+
+
+@pytest.mark.parametrize("n_layers", [1, 2])
+def test_learning_to_attend_begins_as_it_was_recorded(n_layers):
+    import learning_to_attend
+
+    recording = read_recording("learning_to_attend")
+    recorded = recording["runs"][str(n_layers)][1]
+    again = learning_to_attend.learn(1, n_layers, n_taken=recording["every"])
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    for part in ("seen", "new"):
+        np.testing.assert_allclose(again[part], recorded[part][:2], atol=0.02)
+    assert [run["seed"] for run in recording["runs"][str(n_layers)]] == [0, 1, 2, 3, 4]
