@@ -5,21 +5,17 @@
 trains five models of each kind, and writes learning_to_attend.json beside this file.
 """
 
-import hashlib
-import json
-import platform
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from attn import Tape, TransformerConfig, encoder, init_transformer
 from attn.corpora import coreference
+from attn.recordings import write_recording
 from attn.training import batches, cross_entropy, train
 
 STEPS, EVERY, SEEDS = {1: 8000, 2: 2000}, 100, range(5)
-FILE = Path(__file__).with_suffix(".json")
 CORPUS = coreference(np.random.default_rng(0))
 AT_IT = np.arange(10) == 7  # where "it" stands
 
@@ -62,16 +58,7 @@ def learn(seed, n_layers, n_taken=None):
 def main():
     start = time.time()
     runs = {str(n_layers): [learn(seed, n_layers) for seed in SEEDS] for n_layers in STEPS}
-    text = json.dumps(runs)
-    about = {
-        "made by": "recordings/learning_to_attend.py",
-        "source": "the toy grammar attn.corpora.coreference, seed 0",
-        "licence": "CC BY 4.0",
-        "versions": {"python": platform.python_version(), "numpy": np.__version__},
-        "minutes": round((time.time() - start) / 60, 1),
-        "sha256 of runs": hashlib.sha256(text.encode()).hexdigest(),
-    }
-    FILE.write_text(json.dumps({**about, "every": EVERY, "runs": runs}) + "\n")
+    write_recording(__file__, "the toy grammar attn.corpora.coreference, seed 0", start, every=EVERY, runs=runs)
 
 
 if __name__ == "__main__":

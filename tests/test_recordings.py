@@ -40,3 +40,16 @@ def test_learning_to_attend_begins_as_it_was_recorded(n_layers):
     for part in ("seen", "new"):
         np.testing.assert_allclose(again[part], recorded[part][:2], atol=0.02)
     assert [run["seed"] for run in recording["runs"][str(n_layers)]] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n_heads", [1, 4])
+def test_two_questions_begin_as_they_were_recorded(n_heads):
+    import two_questions
+
+    recording = read_recording("two_questions")
+    recorded = recording["runs"][str(n_heads)][1]
+    again = two_questions.learn(1, n_heads, n_taken=recording["every"])
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    for question in two_questions.ASKED:
+        np.testing.assert_allclose(again[question], recorded[question][:2], atol=0.02)
+    assert [run["seed"] for run in recording["runs"][str(n_heads)]] == [0, 1, 2, 3, 4]
