@@ -105,15 +105,19 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
     output += bias
 
     def backward(grad):
-        grad = as_rows(grad)
-        heard, by = heard_rows(grad, normal), heard_rows(grad, inverse)
+        grad, heard, by = as_rows(grad), normal, inverse
         product = grad * heard
+        grad_gain = column_sums(product)
+        if not np.isfinite(grad_gain).all():
+            heard, by = heard_rows(grad, normal), heard_rows(grad, inverse)
+            product = grad * heard
+            grad_gain = column_sums(product)
         along, mean = (product @ gain)[:, None] / size, (grad @ gain)[:, None] / size
         grad_X = grad * gain
         grad_X -= mean
         grad_X -= heard * along
         grad_X *= by
-        return grad_X.reshape(X.shape), column_sums(product), column_sums(grad)
+        return grad_X.reshape(X.shape), grad_gain, column_sums(grad)
 
     return output.reshape(X.shape), backward
 
@@ -157,7 +161,7 @@ def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
     def backward(grad):
         grad = as_rows(grad)
         grad_hidden = grad @ W_2.T
-        grad_hidden *= heard_rows(grad, slope())
+        grad_hidden *= slope(grad)
         grad_X = (grad_hidden @ W_1.T).reshape(X.shape)
         return grad_X, *_matrix_gradients(grad_hidden, rows, b_1), *_matrix_gradients(grad, hidden, b_2)
 
@@ -165,13 +169,13 @@ def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
 
 
 def _relu(X):
-    """Set negative numbers to zero, in place; return that and what computes the slopes."""
+    """Set negative numbers to zero, in place; return that and what gives the slopes where a gradient arrives."""
     np.maximum(X, 0, out=X)
-    return X, lambda: np.sign(X)
+    return X, lambda grad: X > 0
 
 
 def _gelu(X):
-    """Return X times the share of a normal distribution that lies below X, and what computes the slopes.
+    """Return X times the share of a normal distribution that lies below X, and what gives the slopes.
 
     The error function is Abramowitz and Stegun 1964, 7.1.26: at most 1.5e-7 off.
     """
@@ -180,7 +184,7 @@ def _gelu(X):
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     tail = 0.5 * bell * series
     below = np.where(X < 0, tail, 1 - tail)
-    return X * below, lambda: below + X * bell * (2 * np.pi) ** -0.5
+    return X * below, lambda grad: heard_rows(grad, below + X * bell * (2 * np.pi) ** -0.5)
 
 
 ACTIVATIONS = {"relu": _relu, "gelu": _gelu}

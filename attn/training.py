@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from tqdm.auto import tqdm
 
-from attn._arrays import as_floats, row_sums
+from attn._arrays import as_floats, as_rows, row_sums
 from attn.tape import leaves
 
 
@@ -47,7 +47,8 @@ def cross_entropy(logits, targets, loss_mask=None):
         )
     if targets.dtype.kind not in "iu":
         raise TypeError(f"targets must be integers, but their type is {targets.dtype}")
-    rows, wanted = logits[counts], targets[counts]
+    everywhere = counts.all()
+    rows, wanted = (as_rows(logits), targets.ravel()) if everywhere else (logits[counts], targets[counts])
     if not 0 <= wanted.min() <= wanted.max() < logits.shape[-1]:
         raise ValueError(
             f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
@@ -60,7 +61,7 @@ def cross_entropy(logits, targets, loss_mask=None):
     powers *= 1 / total  # softmax of the logits; the powers were needed for the loss as well
     powers[places] -= 1
     powers /= len(rows)
-    if len(rows) == counts.size:
+    if everywhere:
         return loss, powers.reshape(logits.shape)
     grad = np.zeros_like(logits)
     grad[counts] = powers
