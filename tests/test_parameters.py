@@ -89,8 +89,9 @@ def test_gpt3_has_the_shapes_that_are_counted(name, monkeypatch):
     assert sum(array.size for array in leaves(params)) == count_parameters(GPT3[name])["total"]
 
 
-def test_the_default_of_an_mlp_is_four_times_the_width():
+def test_what_is_not_said_follows_from_the_width_and_is_as_told():
     assert TransformerConfig(**SMALL).d_ff == 48
+    assert TransformerConfig(**SMALL, positions="relative").max_distance == 8
     assert TransformerConfig(**SMALL).d_k == 2 and TransformerConfig(**SMALL).n_key_heads == 6
 
 
