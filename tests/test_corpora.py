@@ -133,3 +133,9 @@ def test_sentences_about_apples_come_in_no_order():
         lengths = (np.vstack([drawn.test["source"], drawn.train["source"]]) > 0).sum(axis=1)
         fifth = len(lengths) // 5
         assert abs(lengths[:fifth].mean() - lengths[-fifth:].mean()) < 1.5
+
+
+def test_rows_of_names_and_items_come_in_no_order():
+    drawn = two_relations(np.random.default_rng(1))
+    first = np.concatenate([drawn.test["rows"], drawn.train["rows"]])[:, 0]
+    assert abs(np.corrcoef(first, np.arange(len(first)))[0, 1]) < 0.2
