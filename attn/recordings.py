@@ -34,8 +34,13 @@ def read_recording(name):
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def write_recording(script, source, start, *, every, runs):
-    """Write what a script has measured beside it.
+def mean_losses(losses, every):
+    """Return the means of `every` losses each, rounded, as a list."""
+    return np.reshape(losses, (-1, every)).mean(axis=1).round(5).tolist()
+
+
+def record(script, source, learn, kinds, *, seeds, every):
+    """Measure all models of a script, and write what comes out beside it.
 
     Parameters
     ----------
@@ -43,14 +48,16 @@ def write_recording(script, source, start, *, every, runs):
         The script's own path, `__file__`.
     source : str
         What the models were trained on.
-    start : float
-        When the script began, as `time.time()` told.
+    learn : callable
+        Called with a seed and what makes the kind; returns a dict with the seed and what was measured.
+    kinds : dict of tuple
+        By name of the kind, what `learn` takes behind the seed.
+    seeds : iterable of int
     every : int
         Steps between two measurements.
-    runs : dict of list of dict
-        By kind of model, one dict a seed.
     """
-    path = Path(script)
+    path, start = Path(script), time.time()
+    runs = {kind: [learn(seed, *how) for seed in seeds] for kind, how in kinds.items()}
     about = {
         "made by": f"recordings/{path.name}",
         "source": source,

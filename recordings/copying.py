@@ -5,14 +5,13 @@
 trains five models of each kind, and writes copying.json beside this file.
 """
 
-import time
 from functools import partial
 
 import numpy as np
 
 from attn import Forbid, Tape, TransformerConfig, decoder, init_transformer
 from attn.corpora import repeated
-from attn.recordings import write_recording
+from attn.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
 EVERY, SEEDS = 50, range(5)
@@ -62,17 +61,11 @@ def learn(seed, options, steps, rate, forbidden, n_taken=None):
         *(params, partial(gradients, config, forbidden), data, steps),
         **{"learning_rate": rate, "warm_up": 20, "probe_every": EVERY, "probe": right},
     )
-    losses = np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()
+    losses = mean_losses(run.losses, EVERY)
     without = [share_right(config, [*forbidden, back], run.params) for back in range(1, 10)]
     found = {"right": run.probes, "without": without}
     return {"seed": seed, "loss": losses} | {name: np.round(shares, 4).tolist() for name, shares in found.items()}
 
 
-def main():
-    start = time.time()
-    runs = {kind: [learn(seed, *how) for seed in SEEDS] for kind, how in KINDS.items()}
-    write_recording(__file__, "the toy rows attn.corpora.repeated", start, every=EVERY, runs=runs)
-
-
 if __name__ == "__main__":
-    main()
+    record(__file__, "the toy rows attn.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -2,18 +2,17 @@
 
     .venv/bin/python recordings/key_spaces.py
 
-trains ten translators of each kind until they translate without error, and writes key_spaces.json beside this file.
+trains ten translators of each kind until they translate nearly without error, and writes key_spaces.json beside this
+file.
 The kinds differ in one thing: by how much their embeddings are multiplied before training begins.
 """
-
-import time
 
 import numpy as np
 
 from attn import Tape, Trace, TransformerConfig, decoder, encoder, init_transformer
 from attn.corpora import apples
 from attn.layers import linear
-from attn.recordings import write_recording
+from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
@@ -103,16 +102,11 @@ def learn(seed, start, n_taken=None):
         *(params, gradients, data, STEPS),
         **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "probe": share_right},
     )
-    losses = np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()
+    losses = mean_losses(run.losses, EVERY)
     looks = {"before": look(params), "after": look(run.params)}
     return {"seed": seed, "loss": losses, "right": np.round(run.probes, 4).tolist(), **looks}
 
 
-def main():
-    start = time.time()
-    runs = {str(size): [learn(seed, size) for seed in SEEDS] for size in STARTS}
-    write_recording(__file__, "the toy translations attn.corpora.apples, seed 0", start, every=EVERY, runs=runs)
-
-
 if __name__ == "__main__":
-    main()
+    kinds = {str(start): (start,) for start in STARTS}
+    record(__file__, "the toy translations attn.corpora.apples, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)

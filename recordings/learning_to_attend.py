@@ -5,14 +5,13 @@
 trains five models of each kind, and writes learning_to_attend.json beside this file.
 """
 
-import time
 from functools import partial
 
 import numpy as np
 
 from attn import Tape, TransformerConfig, encoder, init_transformer
 from attn.corpora import coreference
-from attn.recordings import write_recording
+from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
 EVERY, SEEDS = 100, range(5)
@@ -52,15 +51,9 @@ def learn(seed, n_layers, d_ff, steps, n_taken=None):
         probe=lambda params: [share_right(config, part, params) for part in (CORPUS.train, CORPUS.test)],
     )
     seen, new = np.round(run.probes, 4).T.tolist()
-    losses = np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()
+    losses = mean_losses(run.losses, EVERY)
     return {"seed": seed, "loss": losses, "seen": seen, "new": new}
 
 
-def main():
-    start = time.time()
-    runs = {kind: [learn(seed, *how) for seed in SEEDS] for kind, how in KINDS.items()}
-    write_recording(__file__, "the toy sentences attn.corpora.coreference, seed 0", start, every=EVERY, runs=runs)
-
-
 if __name__ == "__main__":
-    main()
+    record(__file__, "the toy sentences attn.corpora.coreference, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -5,14 +5,13 @@
 trains ten models of each kind, and writes small_tales.json beside this file.
 """
 
-import time
 from functools import partial
 
 import numpy as np
 
 from attn import Tape, TransformerConfig, decoder, init_transformer
 from attn.corpora import tales
-from attn.recordings import write_recording
+from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
 STEPS, EVERY, SEEDS = 600, 25, range(10)
@@ -54,16 +53,10 @@ def learn(seed, n_layers, d_ff, n_taken=None):
         *(params, partial(gradients, config), data, STEPS),
         **{"learning_rate": 5e-3, "warm_up": 20, "probe_every": EVERY, "probe": partial(judge, config)},
     )
-    losses = np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()
+    losses = mean_losses(run.losses, EVERY)
     new, he_or_she, sad_or_glad = np.round(run.probes, 4).T.tolist()
     return {"seed": seed, "loss": losses, "new": new, "he or she": he_or_she, "sad or glad": sad_or_glad}
 
 
-def main():
-    start = time.time()
-    runs = {kind: [learn(seed, *how) for seed in SEEDS] for kind, how in KINDS.items()}
-    write_recording(__file__, "the toy tales attn.corpora.tales, seed 0", start, every=EVERY, runs=runs)
-
-
 if __name__ == "__main__":
-    main()
+    record(__file__, "the toy tales attn.corpora.tales, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)

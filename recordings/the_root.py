@@ -7,14 +7,13 @@ how much W_Q and W_K are multiplied before training begins, the learning rate an
 many steps are taken.
 """
 
-import time
 from functools import partial
 
 import numpy as np
 
 from attn import Tape, TransformerConfig, decoder, init_transformer
 from attn.corpora import repeated
-from attn.recordings import write_recording
+from attn.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
 EVERY, SEEDS = 50, range(5)
@@ -48,14 +47,8 @@ def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
             params[layer]["attention"][name] *= start
     data = (repeated(rng, 16, length=16) for _ in range(n_taken or steps))
     run = train(params, partial(gradients, config), data, steps, learning_rate=rate, warm_up=warm_up)
-    return {"seed": seed, "loss": np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()}
-
-
-def main():
-    start = time.time()
-    runs = {kind: [learn(seed, *how) for seed in SEEDS] for kind, how in KINDS.items()}
-    write_recording(__file__, "the toy rows attn.corpora.repeated", start, every=EVERY, runs=runs)
+    return {"seed": seed, "loss": mean_losses(run.losses, EVERY)}
 
 
 if __name__ == "__main__":
-    main()
+    record(__file__, "the toy rows attn.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)

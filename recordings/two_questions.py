@@ -5,7 +5,6 @@
 trains five models of each kind, and writes two_questions.json beside this file.
 """
 
-import time
 from functools import partial
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from attn import Tape, Trace, TransformerConfig, decoder, init_transformer
 from attn.corpora import two_relations
 from attn.layers import linear
-from attn.recordings import write_recording
+from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
@@ -72,17 +71,12 @@ def learn(seed, n_heads, n_taken=None):
         *(batches(np.random.default_rng(seed), n_taken or STEPS, 64, *rows), STEPS),
         **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "probe": partial(shares_right, config)},
     )
-    losses = np.reshape(run.losses, (-1, EVERY)).mean(axis=1).round(5).tolist()
+    losses = mean_losses(run.losses, EVERY)
     shares = np.round(run.probes, 4).T.tolist()
     looks = weights_on(config, run.params)
     return {"seed": seed, "loss": losses, **dict(zip(ASKED, shares, strict=True)), "weights": looks}
 
 
-def main():
-    start = time.time()
-    runs = {str(n_heads): [learn(seed, n_heads) for seed in SEEDS] for n_heads in HEADS}
-    write_recording(__file__, "the toy rows attn.corpora.two_relations, seed 0", start, every=EVERY, runs=runs)
-
-
 if __name__ == "__main__":
-    main()
+    kinds = {str(n_heads): (n_heads,) for n_heads in HEADS}
+    record(__file__, "the toy rows attn.corpora.two_relations, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)

@@ -17,18 +17,14 @@ def statements(cell):
 
 
 def stored(statement):
-    """Return the names that a statement gives a value, except inside a function."""
+    """Return the names that a statement gives a value or a part of one, except inside a function."""
     if isinstance(statement, ast.FunctionDef):
         return {statement.name}
-    inner = {id(node) for part in ast.walk(statement) if isinstance(part, ast.comprehension | ast.Lambda)
-             for node in ast.walk(part)}  # fmt: skip
-    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and id(node) not in inner]
-    places = [node.value for node in ast.walk(statement) if isinstance(node, ast.Subscript)]
-    changed = [node.value for node in ast.walk(statement) if isinstance(node, ast.Subscript)
-               and isinstance(node.ctx, ast.Store)]  # fmt: skip
-    return {node.id for node in names if isinstance(node.ctx, ast.Store)} | {
-        place.id for place in places if place in changed and isinstance(place, ast.Name)
-    }
+    nodes = list(ast.walk(statement))
+    inner = {id(node) for part in nodes if isinstance(part, ast.comprehension | ast.Lambda) for node in ast.walk(part)}
+    given = [node for node in nodes if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store)]
+    places = [node.value if isinstance(node, ast.Subscript) else node for node in given if id(node) not in inner]
+    return {place.id for place in places if isinstance(place, ast.Name)}
 
 
 def loaded(statement):
@@ -42,27 +38,28 @@ def loaded(statement):
     return {node.id for node in names if isinstance(node.ctx, ast.Load)} - own
 
 
+def made_by(names, makers):
+    return list(dict.fromkeys(made for name in names for made in makers.get(name, [])))
+
+
 def behind(cells):
-    """Yield each code cell with all statements of the chapter that its own ones rest on, itself included, and
-    with those that made each result it uses, by name."""
+    """Yield each code cell with all statements of the chapter that its own ones rest on, itself included, and with
+    those that made each result it uses, by name."""
     makers, functions = {}, set()  # name: the statements that made it
     for cell in cells:
         evidence, results = [], {}
         for statement in statements(cell):
-            needed = [made for name in loaded(statement) for made in makers.get(name, [])]
-            used = loaded(statement) - functions
-            results |= {name: made for name, made in makers.items() if name.partition("[")[0] in used}
-            functions = functions | stored(statement) if isinstance(statement, ast.FunctionDef) else functions
-            mine = list(dict.fromkeys([*needed, statement]))
-            for name in stored(statement):
-                kept = makers.get(name, []) if not isinstance(statement, ast.Assign | ast.FunctionDef) else []
-                changed = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
-                makers[name] = list(dict.fromkeys([*(makers.get(name, []) if changed else kept), *mine]))
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
-                others = loaded(statement.value)  # a place of a dict stands for itself
-                makers[ast.unparse(statement.targets[0])] = [*(m for n in others for m in makers.get(n, [])), statement]
+            used, target = loaded(statement), getattr(statement, "targets", [None])[0]
+            results |= {name: made for name, made in makers.items() if name.partition("[")[0] in used - functions}
+            mine = [*made_by(used, makers), statement]
+            anew = isinstance(statement, ast.FunctionDef) or isinstance(target, ast.Name | ast.Tuple)
+            makers |= {name: mine if anew else [*makers.get(name, []), *mine] for name in stored(statement)}
+            if isinstance(target, ast.Subscript):  # a place of a dict stands for itself
+                makers[ast.unparse(target)] = [*made_by(loaded(statement.value), makers), statement]
+            if isinstance(statement, ast.FunctionDef):
+                functions.add(statement.name)
             evidence += mine
-        yield cell, list(dict.fromkeys(evidence)), results
+        yield cell, evidence, results
 
 
 def calls(evidence, function):
