@@ -1,8 +1,10 @@
-"""Plumbing that the layers share: types of numbers, and products and sums over rows."""
+"""Plumbing that the layers share: types of numbers, products and sums over rows, and on how many threads they run."""
 
+import functools
 import math
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
 
@@ -18,6 +20,25 @@ def as_floats(**arrays):
             raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}")
     kind = np.result_type(*(kind if kind.kind == "f" else np.float64 for kind in kinds)).newbyteorder("=")
     return [array.astype(kind, copy=False) for array in arrays.values()]
+
+
+def on_one_thread(function):
+    """Return the function as one whose matrix products each run on one thread.
+
+    Threads that share a small product wait for each other longer than they work, above all where others are busy.
+    """
+
+    @functools.wraps(function)
+    def run(*inputs, **options):
+        with _threads().limit(limits=1, user_api="blas"):
+            return function(*inputs, **options)
+
+    return run
+
+
+@functools.cache
+def _threads():
+    return ThreadpoolController()  # NumPy is loaded by now, and with it the library that makes its products
 
 
 def as_rows(X):

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 
 import numpy as np
 
+from attn._arrays import on_one_thread
+
 _open_tape = ContextVar("open tape", default=None)
 
 
@@ -41,6 +43,7 @@ class Tape:
         """Write down that `output` came from `inputs`; `backward` takes its gradient to theirs."""
         self._notes.append((output, inputs, backward))
 
+    @on_one_thread
     def gradients(self, params, *pairs):
         """Return the gradients of parameters, in nested dicts like theirs.
 

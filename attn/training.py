@@ -1,13 +1,17 @@
 """Training: cross-entropy, Adam, batches, and one loop."""
 
-import os
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
-from tqdm.auto import tqdm
 
-from attn._arrays import as_floats, as_rows, row_sums
+from attn._arrays import as_floats, as_rows, on_one_thread, row_sums
+from attn.keeping import remember
+from attn.progress import reader_waits, tell_kept
+from attn.progress import steps as progress
 from attn.tape import leaves
+
+stopped = None  # what was trained when a reader stopped it
 
 
 def cross_entropy(logits, targets, loss_mask=None):
@@ -169,7 +173,8 @@ class Adam:
 def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0, probe=None, probe_every=1):
     """Train by Adam with warm-up, linear decay and clipped gradients.
 
-    A keyboard interrupt ends it early and keeps what it has.
+    In a notebook a bar shows how far it is, and training again from the same start on the same batches by the same code
+    returns what came out the first time: `keeping.FOLDER` holds it, `keeping.forget()` erases it.
 
     Parameters
     ----------
@@ -194,22 +199,44 @@ def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0,
     Returns
     -------
     Trained
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it is interrupted; `attn.training.stopped` then holds what was trained so far.
     """
+    settings = steps, learning_rate, warm_up, clip, probe_every
+    if not reader_waits():
+        return _train(params, gradients, data, probe, *settings)
+    data = list(data)
+    work = partial(_train, params, gradients, data, probe, *settings)
+    trained, known = remember(work, params, gradients, data, probe, settings)
+    if known:
+        tell_kept()
+    return trained
+
+
+@on_one_thread
+def _train(params, gradients, data, probe, steps, learning_rate, warm_up, clip, probe_every):
+    global stopped
     adam = Adam(params)
     trained = Trained(adam.params)
     _keep_freed_memory()
     if probe:
         trained.probes.append(probe(adam.params))
     try:
-        quiet = "TQDM_DISABLE" in os.environ  # the bar in notebooks does not look there by itself
-        for step, batch in enumerate(tqdm(data, total=steps, leave=False, disable=quiet), start=1):
-            loss, grads = gradients(adam.params, *batch)
-            trained.losses.append(loss)
-            adam.step(grads, learning_rate * schedule(step, steps, warm_up), clip=clip)
-            if probe and step % probe_every == 0:
-                trained.probes.append(probe(adam.params))
+        with progress(steps) as advance:
+            for step, batch in enumerate(data, start=1):
+                loss, grads = gradients(adam.params, *batch)
+                trained.losses.append(loss)
+                adam.step(grads, learning_rate * schedule(step, steps, warm_up), clip=clip)
+                if probe and step % probe_every == 0:
+                    trained.probes.append(probe(adam.params))
+                advance()
     except KeyboardInterrupt:
-        print(f"stopped after {len(trained.losses)} of {steps} steps")
+        stopped = trained
+        print(f"Stopped after {len(trained.losses)} of {steps} steps; attn.training.stopped is what was trained.")
+        raise
     return trained
 
 

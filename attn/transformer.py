@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from attn._arrays import on_one_thread
 from attn.attention import causal_mask, scaled_dot_product_attention
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.layers import (
@@ -234,6 +235,7 @@ def _draw(rng, shape, variance, dtype):
 # --- running --------------------------------------------------------------------------------------
 
 
+@on_one_thread
 def encoder(params, config, tokens, *, mask=None, token_types=None, interventions=()):
     """Read a text: every token may attend to every other.
 
@@ -266,6 +268,7 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     return _run(X, params, config, _for_all_heads(mask), interventions=interventions)
 
 
+@on_one_thread
 def decoder(params, config, tokens, *, context=None, context_mask=None, cache=None, interventions=()):
     """Read a text from left to right: a token may attend to itself and to what came before.
 

@@ -68,14 +68,14 @@ def calls(evidence, function):
 
 
 def seeds(evidence):
-    """Return how many seeds the loops `for seed in range(...)` of these statements run through."""
+    """Return how many seeds the loops `for seed in range(...)`, or `in each(range(...))`, run through."""
     found = set()
     for part in evidence:
         for node in ast.walk(part):
             if not isinstance(node, ast.comprehension | ast.For) or getattr(node.target, "id", "") != "seed":
                 continue
-            if isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range":
-                found |= set(range(*map(ast.literal_eval, node.iter.args)))
+            for call in calls([node.iter], "range"):
+                found |= set(range(*map(ast.literal_eval, call.args)))
     return len(found)
 
 
@@ -116,7 +116,8 @@ def test_what_is_printed_of_training_says_what_it_rests_on(path):
     [
         ("runs = [train(seed) for seed in range(5)]", True),
         ("runs = [train(seed) for seed in range(3)]; runs += [train(seed) for seed in range(3, 5)]", True),
-        ("runs = [train(seed) for seed in range(4)]", False),
+        ("runs = [train(seed) for seed in each(range(5))]", True),
+        ("runs = [train(seed) for seed in each(range(4))]", False),
         ("runs = [train(seed) for seed in range(5)]; runs = train(0)", False),
         ("others = [train(seed) for seed in range(5)]; runs = train(0)", False),
         ("def learn(seed): return train(seed)\nruns = [learn(seed) for seed in range(5)]", True),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from attn import training
 from attn.training import Adam, batches, cross_entropy, schedule, train
 
 
@@ -180,7 +181,7 @@ def test_the_probe_sees_the_start_and_every_third_step():
     assert trained.losses == list(range(1, 9))
 
 
-def test_an_interrupt_keeps_what_was_learned(capsys):
+def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell(capsys):
     params, _ = target_problem()
 
     def gradients(p, step):
@@ -188,10 +189,12 @@ def test_an_interrupt_keeps_what_was_learned(capsys):
             raise KeyboardInterrupt
         return 1.0, {"W": p["W"] - 3, "inner": {"b": 0 * p["inner"]["b"]}}
 
-    trained = train(params, gradients, ((step,) for step in range(100)), 100, learning_rate=0.1)
-    assert len(trained.losses) == 7
-    assert np.all(trained.params["W"] > 0)
-    assert "stopped after 7 of 100 steps" in capsys.readouterr().out
+    with pytest.raises(KeyboardInterrupt):
+        train(params, gradients, ((step,) for step in range(100)), 100, learning_rate=0.1)
+    assert len(training.stopped.losses) == 7
+    assert np.all(training.stopped.params["W"] > 0)
+    said = "Stopped after 7 of 100 steps; attn.training.stopped is what was trained.\n"
+    assert capsys.readouterr().out == said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""What happens in a kernel that a reader starts: one thread, one bar, and models that are kept and found again."""
+
+import os
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from attn import keeping
+
+TRAINING = """
+import numpy as np
+import types
+from functools import partial
+from threadpoolctl import threadpool_info
+from attn.progress import each
+from attn.training import train
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+seen = types.ModuleType("seen")     # no part of what makes a model
+seen.taken, seen.threads = [], set()
+target = {TARGET}
+
+def pull(params, row):
+    return row * (params["W"] - target)
+
+def gradients(strength, params, row):
+    seen.taken.append(row)
+    seen.threads.update(threads())
+    return 1.0, {"W": strength * pull(params, row)}
+
+def learn(seed):
+    data = ((row,) for row in np.random.default_rng(seed).random(10))
+    return train({"W": np.zeros(3)}, partial(gradients, {STRENGTH}), data, 10, learning_rate=0.1)
+
+models = [learn(seed) for seed in each(range(3))]
+"""
+
+
+@pytest.fixture
+def said(tmp_path):
+    """Run cells in a fresh kernel that no variable of a test run reaches; return what each printed."""
+
+    def run(*cells, target="3.0", strength="1.0"):
+        sources = [TRAINING.replace("{TARGET}", target).replace("{STRENGTH}", strength), *cells]
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+        quiet = {"TQDM_DISABLE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+        environment = {name: value for name, value in os.environ.items() if name not in quiet}
+        NotebookClient(notebook, timeout=120).execute(env={**environment, "XDG_CACHE_HOME": str(tmp_path)})
+        return ["".join(o.text for o in cell.outputs if o.get("name") == "stdout") for cell in notebook.cells]
+
+    return run
+
+
+def test_training_runs_on_one_thread_where_no_variable_says_so(said):
+    _, counts = said("print(max(threads()), seen.threads)")
+    assert counts == f"{os.cpu_count()} {{1}}\n"
+
+
+def test_a_model_is_found_again_in_another_kernel_and_trained_anew_if_anything_changed(said):
+    show = "print(len(seen.taken) > 0, models[2].params['W'], models[2].losses[-1])"
+    told, first = said(show)
+    assert told == "" and first.startswith("True")
+    told, again = said(show)
+    assert told.startswith("3 of 3 models had been trained before") and "attn.keeping.forget()" in told
+    assert again == first.replace("True", "False")
+    for change in ({"target": "4.0"}, {"strength": "0.5"}):  # one is a global behind a function that a function calls
+        told, anew = said(show, **change)
+        assert told == "" and anew.startswith("True") and anew != first
+    told, after = said("from attn import keeping; keeping.forget(); learn(0); print(len(seen.taken))")
+    assert after == "10\n"
+
+
+def test_a_cell_that_is_stopped_stops_the_run_and_leaves_what_it_had(said):
+    stop = "def gradients(strength, params, row):\n    raise KeyboardInterrupt\nlearn(7)"
+    with pytest.raises(CellExecutionError, match="KeyboardInterrupt"):
+        said(stop, "print('the next cell')")
+
+
+def test_what_a_function_is_made_of_decides_and_not_where_it_was_written():
+    def made(source):
+        names = {"__name__": "__main__"}
+        exec(source, names)
+        return keeping._told(names["f"])
+
+    loop = "def f(x):\n    return [x + i for i in range({n})]"
+    assert made(loop.format(n=3)) == made("\n\n# lower down\n" + loop.format(n=3)) != made(loop.format(n=4))
+    assert made("def g(): return 1\ndef f(): return g()") != made("def g(): return 2\ndef f(): return g()")
+    assert made("def f(n): return f(n - 1)") == made("def f(n): return f(n - 1)")
+    assert made("a = 1\nf = lambda: [a for _ in range(2)]") != made("a = 2\nf = lambda: [a for _ in range(2)]")
+    assert made("def f(x, k=1): return x") != made("def f(x, k=2): return x")
+
+
+def test_what_cannot_be_compared_or_kept_is_done_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "FOLDER", tmp_path / "models")
+    numbers = iter(range(10))
+    assert keeping.remember(lambda: next(numbers), "a") == (0, False)
+    assert keeping.remember(lambda: next(numbers), "a") == (0, True)
+    assert keeping.remember(lambda: next(numbers), (n for n in "ab")) == (1, False)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(keeping, "FOLDER", tmp_path / "file" / "models")
+    assert keeping.remember(lambda: next(numbers), "a") == (2, False)
