@@ -10,11 +10,12 @@ import nbformat
 import pytest
 import yaml
 from notebooks import execute, exercises, normalise, read
-from solve import SOLVED, solve
+from solve import SOLVED, labels, solve
 
 from attn.explorables import SelfCheck
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
+ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 CHAPTERS = [path for path in NOTEBOOKS if not path.name.startswith("_")]
 NUMERAL = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -233,19 +234,31 @@ def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
 
 
 @each(CHAPTERS)
-def test_a_chapter_is_run_with_its_solutions_and_all_its_checks_say_right(path):
+def test_a_chapter_is_run_with_its_solutions_and_with_other_right_and_wrong_answers(path):
     solved = read(SOLVED / path.name)
-    assert solved == solve(read(path)), "run make test, which writes the copies with the solutions first"
+    assert solved == solve(read(path), ANSWERS), "run make test, which writes the copies with the solutions first"
     assert sum(printed(cell) == "Right.\n" for cell in solved.cells) == len(exercises(read(path)))
+    assert sum("assert said(eval(given))" in cell.source for cell in solved.cells) == len(exercises(read(path)))
+
+
+def test_every_exercise_has_answers_that_are_tried():
+    assert sorted(ANSWERS) == sorted(label for path in CHAPTERS for label in labels(read(path)))
+    assert all(answers["right"] and len(answers["wrong"]) >= 3 for answers in ANSWERS.values())
 
 
 def test_a_solution_takes_the_place_of_the_dots_and_its_check_has_to_say_right():
     cells = [
+        nbformat.v4.new_markdown_cell(":::{exercise} Two and two\n:label: ex-two\n\nHow much?\n:::"),
         nbformat.v4.new_code_cell("answer = ..."),
         nbformat.v4.new_code_cell("check(answer)"),
         nbformat.v4.new_markdown_cell("<details>\n<summary>Solution</summary>\n\nSo:\n\n```python\nanswer = 4\n```\n"),
     ]
-    answer, check, _ = solve(nbformat.v4.new_notebook(cells=cells)).cells
+    solved = solve(nbformat.v4.new_notebook(cells=cells), {"ex-two": {"right": ["4.0"], "wrong": ["5"]}})
+    _, answer, check, trials, _ = solved.cells
     assert (answer.source, printed(check)) == ("answer = 4", "Right.\n")
+    judge = "def check(answer): print('Right.' if answer == 4 else 'Not yet.')"
+    exec(f"{judge}\n{trials.source}", {})
+    with pytest.raises(AssertionError, match="5"):
+        exec(f"{judge.replace('== 4', '> 3')}\n{trials.source}", {})
     with pytest.raises(ValueError, match=r"no solution two cells after 'answer = \.\.\.'"):
-        solve(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("answer = ...") for _ in range(3)]))
+        solve(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("answer = ...") for _ in range(3)]), {})

@@ -1,27 +1,54 @@
 """Copies of the chapters with the solutions in place of the dots; the tests run these from top to bottom."""
 
+import re
 import shutil
 
 import build
 import nbformat
+import yaml
 from notebooks import exercises, read
 
 SOLVED = build.BUILD / "solved"
+ANSWERS = build.ROOT / "tests" / "answers.yml"
+LABEL = re.compile(r"^:label: (ex-[\w-]+)$", re.MULTILINE)
+TRIALS = """from contextlib import redirect_stdout
+from io import StringIO
+
+def said(answer):
+    with redirect_stdout(StringIO()) as out:
+        exec({check!r}, {{**globals(), "answer": answer}})
+    return out.getvalue()
+
+for given in {right!r}:
+    assert said(eval(given)) == "Right.\\n", given
+for given in {wrong!r}:
+    assert said(eval(given)).startswith("Not yet"), given"""
 
 
-def solve(notebook):
-    """Put each solution in place of the dots and "Right." behind each check; change the notebook and return it."""
-    for answer, check, code in exercises(notebook):
+def labels(notebook):
+    return [label for cell in notebook.cells for label in LABEL.findall(cell.source)]
+
+
+def solve(notebook, answers):
+    """Put each solution in place of the dots, "Right." behind each check, and then trials of other answers.
+
+    `answers` holds, by the label of the exercise, the code of right ones and of wrong ones. Changes the notebook and
+    returns it.
+    """
+    for label, (answer, check, code) in zip(labels(notebook), exercises(notebook), strict=True):
         answer.source = code
         check.outputs = [nbformat.v4.new_output("stream", text="Right.\n")]
+        trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[label]), id=f"{label}-trials")
+        notebook.cells.insert(notebook.cells.index(check) + 1, trials)
     return notebook
 
 
 def main():
     shutil.rmtree(SOLVED, ignore_errors=True)
     SOLVED.mkdir(parents=True)
+    answers = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
     for path in build.chapters():
-        nbformat.write(solve(read(path)), SOLVED / path.name)
+        nbformat.write(solve(read(path), answers), SOLVED / path.name)
 
 
 if __name__ == "__main__":
