@@ -18,7 +18,7 @@ help:
 	@echo "make test    run every check"
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
-	@echo "make record  execute the chapters and write their normal form back"
+	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml"
 	@echo "make clean   remove what was built and installed"
 
@@ -63,6 +63,7 @@ lab: .venv/installed
 
 record: .venv/installed
 	$(BIN)/python tools/notebooks.py $(CHAPTERS)
+	$(BIN)/python tools/pages.py
 
 lock: .venv/installed
 	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt

@@ -1,4 +1,4 @@
-"""The appendix and its threads into the chapters: the ledger of claims, links to the glossary, the index."""
+"""The threads between chapters and appendix: claims and the ledger, links to the glossary, the index."""
 
 import functools
 import re
@@ -8,15 +8,13 @@ from pathlib import Path
 
 import yaml
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-LEDGER = "chapters/ledger.yml"
+LEDGER, GLOSSARY = "chapters/ledger", "chapters/glossary"
 CHAPTER = re.compile(r"chapters/(\d\d)_")
 TAG = re.compile(r"claim-([A-Z]\d+)$")
 NOT_PROSE = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.raw, addnodes.pending_xref)
@@ -26,45 +24,12 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def read_ledger(srcdir):
-    path = Path(srcdir, LEDGER)
+    path = Path(srcdir, f"{LEDGER}.yml")
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
-def label(claim, chapter):
-    return f"claim-{claim.lower()}-{chapter:02d}"
-
-
-def name_target(env, name, text):
-    """Make an address known to {ref}, with the text of its links."""
-    standard = env.get_domain("std")
-    standard.anonlabels[name] = env.docname, name
-    standard.labels[name] = env.docname, name, text
-
-
-class Ledger(SphinxDirective):
-    """The claims whose id begins with the given letter, each with links to the cells that show it."""
-
-    required_arguments = 1
-
-    def run(self):
-        self.env.note_dependency(str(Path(self.env.srcdir, LEDGER)))
-        lines = []
-        for row in read_ledger(self.env.srcdir):
-            if row["id"][0] == self.arguments[0]:
-                shown = "; ".join(f"{{ref}}`{label(row['id'], chapter)}`" for chapter in row["shown"])
-                lines += [f"**{row['id']}**, *{row['verdict']}* ({', '.join(row['by'])})", f": Said: {row['said']}", ""]
-                lines += [f": Found: {row['found']}", "", f": Shown in {shown}", ""]
-        parent = nodes.container(classes=["attn-ledger"])
-        self.state.nested_parse(StringList(lines, source=LEDGER), self.content_offset, parent)
-        for term in parent.findall(nodes.term):
-            claim = next(term.findall(nodes.strong)).astext()
-            term["ids"].append(f"claim-{claim.lower()}")
-            name_target(self.env, f"claim-{claim.lower()}", claim)
-        return [parent]
-
-
-class ClaimTargets(SphinxTransform):
-    """Give each cell that shows claims an address and a link to the ledger; warn of what the ledger does not list."""
+class LedgerLinks(SphinxTransform):
+    """Lead from each cell that shows claims to the ledger; warn of what the ledger does not list."""
 
     default_priority = 500
 
@@ -88,24 +53,15 @@ class ClaimTargets(SphinxTransform):
                     location=cell,
                 )
             if claims:
-                self.connect(cell, claims, chapter)
+                cell.parent.insert(cell.parent.index(cell) + 1, self.lead_to(claims))
 
-    def connect(self, cell, claims, chapter):
-        section = next(parent for parent in ancestors(cell) if isinstance(parent, nodes.section))
-        back = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])
+    def lead_to(self, claims):
+        line = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])
         for claim in claims:
-            name = label(claim, chapter)
-            cell["ids"].append(name)
-            name_target(self.env, name, f"chapter {chapter}: {section[0].astext()}")
-            aim = {
-                "refdomain": "std",
-                "reftype": "ref",
-                "reftarget": f"claim-{claim.lower()}",
-                "refdoc": self.env.docname,
-            }
-            link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refexplicit=False, refwarn=True)
-            back += [nodes.Text(" "), link]
-        cell.parent.insert(cell.parent.index(cell) + 1, back)
+            aim = {"refdomain": "doc", "reftype": "myst", "reftarget": LEDGER, "reftargetid": claim.lower()}
+            link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refdoc=self.env.docname, refexplicit=True)
+            line += [nodes.Text(" "), link]
+        return line
 
 
 def ancestors(node):
@@ -138,13 +94,12 @@ def plain(latex):
 
 @functools.cache
 def glossary(env):
-    """Return each entry of the glossary: where it stands, and its first sentence."""
-    entries, get_doctree = {}, functools.cache(env.get_doctree)
-    for (kind, term), (docname, target) in env.get_domain("std").objects.items():
-        if kind == "term":
-            item = next(node.parent for node in get_doctree(docname).findall(nodes.term) if target in node["ids"])
-            first = next(item.findall(nodes.paragraph)).astext().replace("\n", " ").split(". ")[0]
-            entries[term] = docname, target, first.removesuffix(".")
+    """Return of each entry of the glossary its address and its first sentence."""
+    entries = {}
+    for section in env.get_doctree(GLOSSARY).findall(nodes.section) if GLOSSARY in env.found_docs else []:
+        if isinstance(section.parent.parent, nodes.section):  # a term, below a part, below the title
+            first = next(section.findall(nodes.paragraph)).astext().replace("\n", " ").split(". ")[0]
+            entries[section[0].astext()] = section["ids"][0], first.removesuffix(".")
     return entries
 
 
@@ -192,15 +147,20 @@ class LinkTerms(SphinxPostTransform):
 
     def link(self, term, content):
         self.linked.add(term)
-        docname, target, first = glossary(self.env)[term]
-        reference = make_refnode(self.app.builder, self.env.docname, docname, target, content, first)
+        target, first = glossary(self.env)[term]
+        reference = make_refnode(self.app.builder, self.env.docname, GLOSSARY, target, content, first)
         reference["classes"].append("attn-term")
         return reference
 
 
 def index_terms(app, env):
-    """Lead from the index to the section of each chapter that says most of a term: a bold one is being explained."""
+    """Lead from the index to each term of the glossary, and to the section of each chapter that says most of it.
+
+    A bold term is being explained there.
+    """
     pattern, known = names(env)
+    terms = [("single", term, target, "main", None) for term, (target, _) in glossary(env).items()]
+    env.get_domain("index").entries[GLOSSARY] = terms
     for docname in filter(CHAPTER.match, sorted(env.found_docs)):
         uses = {}  # term: (how often, section)
         for section in env.get_doctree(docname).findall(
@@ -224,8 +184,7 @@ def index_terms(app, env):
 
 
 def setup(app):
-    app.add_directive("ledger", Ledger)
-    app.add_transform(ClaimTargets)
+    app.add_transform(LedgerLinks)
     app.add_post_transform(LinkTerms)
     app.connect("env-updated", index_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -167,21 +167,17 @@ def test_each_cell_and_picture_of_a_chapter_is_described(soups):
             assert len(image.get("alt", "")) > 40 and "build/" not in image["alt"], (name, image)
 
 
-def test_every_claim_leads_to_its_cells_and_back(soups):
+def test_every_claim_leads_to_the_sections_that_show_it_and_back(soups):
     rows = yaml.safe_load((build.ROOT / "chapters/ledger.yml").read_text(encoding="utf-8"))
-    terms = soups["chapters/ledger.html"].select(".attn-ledger dt")
-    assert [term["id"] for term in terms] == [f"claim-{row['id'].lower()}" for row in rows]
-    for row, term in zip(rows, terms):
-        links = [
-            link["href"] for link in term.parent.find_all("a", href=re.compile(rf"#claim-{row['id'].lower()}-\d\d$"))
-        ]
-        assert [int(link[:2]) for link in links] == row["shown"]
-        for link in links:
-            place = soups[f"chapters/{link.split('#')[0]}"].find(id=link.split("#")[1])
-            assert place.select_one(".cell_input") or place.find_parent(class_="cell")
-            assert (
-                place.find_next(class_="attn-claims").find("a", string=row["id"])["href"] == f"ledger.html#{term['id']}"
-            )
+    entries = [heading.find_parent("section") for heading in soups["chapters/ledger.html"].select("article h3")]
+    assert [entry["id"] for entry in entries] == [row["id"].lower() for row in rows]
+    for row, entry in zip(rows, entries):
+        links = [link["href"].split("#") for link in entry.select("a.reference[href*='.html#']")]
+        assert [int(page[:2]) for page, _ in links] == row["shown"]
+        for page, target in links:
+            section = soups[f"chapters/{page}"].find(id=target)
+            back = [link["href"] for link in section.select(".attn-claims a") if link.get_text() == row["id"]]
+            assert back and set(back) == {f"ledger.html#{row['id'].lower()}"}
 
 
 def test_a_chapter_links_a_term_and_a_symbol_to_the_glossary_once_where_they_come_first(soups):
@@ -205,7 +201,7 @@ def is_prose(text):
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_no_prose_uses_a_term_before_the_one_that_leads_to_the_glossary(soups, name):
-    terms = [term.contents[0].get_text() for term in soups["chapters/glossary.html"].select("dl.glossary dt")]
+    terms = [term.get_text().removesuffix("#") for term in soups["chapters/glossary.html"].select("article h3")]
     for link in soups[name].select("article a.attn-term:not(:has(.math, code))"):
         word = link.get_text()
         longer = "|".join(re.escape(term) for term in terms if word in term and word != term) or "(?!)"

@@ -10,6 +10,7 @@ from pathlib import Path
 import build
 import nbformat
 import notebooks
+import pages
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -83,21 +84,22 @@ def test_a_warning_fails_the_first_and_every_later_build(small_book):
         assert "nowhere.md" in run.stderr and "see the warnings above" in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("claims", "message"),
-    [(["A1", "A2"], "shows claims that the ledger does not list there: A2"), ([], "undefined label: 'claim-a1-01'")],
-    ids=["a claim that the ledger lacks", "a row whose cell is missing"],
-)
-def test_the_ledger_and_the_chapters_hold_each_other_to_account(small_book, claims, message):
-    write_chapter(small_book, "print(1 + 1)", tags=[f"claim-{claim}" for claim in claims])
-    (small_book / "chapters/ledger.yml").write_text(
-        "- {id: A1, by: [x], said: s, found: f, verdict: holds, shown: [1]}\n"
-    )
-    (small_book / "chapters/ledger.md").write_text("# Ledger\n\n```{ledger} A\n```\n")
+def test_a_cell_may_show_only_claims_that_the_ledger_lists_there(small_book):
+    write_chapter(small_book, "print(1 + 1)", tags=["claim-A1", "claim-A2"])
+    (small_book / "chapters/ledger.yml").write_text("- {id: A1, shown: [1]}\n")
+    (small_book / "chapters/ledger.md").write_text("# Ledger\n\n## Part\n\n### A1\n\nSaid.\n")
     with open(small_book / "_toc.yml", "a") as contents:
         contents.write("  - file: chapters/ledger\n")
     run = run_build(small_book)
-    assert run.returncode == 1 and message in run.stderr
+    assert run.returncode == 1 and "shows claims that the ledger does not list there: A2" in run.stderr
+
+
+def test_a_row_of_the_ledger_needs_a_cell_that_shows_it(small_book):
+    write_chapter(small_book, "print(1 + 1)", "# One\n\n## First\n\n## Second", tags=["claim-A1"])
+    chapter = small_book / "chapters/01_one.ipynb"
+    assert pages.section_of(chapter, "A1") == "Second"
+    with pytest.raises(ValueError, match=r"says that 01_one\.ipynb shows A2, but no cell of it has the tag claim-A2\."):
+        pages.section_of(chapter, "A2")
 
 
 def test_only_what_changed_is_made_anew(small_book):
@@ -125,7 +127,7 @@ def contents(folder):
 def test_a_book_of_which_one_chapter_was_read_again_is_the_one_that_is_built_from_nothing(small_book):
     pages = small_book / "_build/html"
     chapter = "# One\n\nA *key*, a key and a key.\n\n## {}\n\nA key, {} and a key, as a **key** is one."
-    (small_book / "chapters/glossary.md").write_text("# Glossary\n\n```{glossary}\nkey\n  What is found by.\n```\n")
+    (small_book / "chapters/glossary.md").write_text("# Glossary\n\n## Terms\n\n### key\n\nWhat is found by.\n")
     with open(small_book / "_toc.yml", "a") as toc:
         toc.write("  - file: chapters/glossary\n  - file: chapters/02_two\n")
     write_chapter(small_book, "print(2)", chapter.format("Second", "$Q$"), name="02_two")

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import pages
 import pytest
 import yaml
 from notebooks import execute, exercises, normalise, read
@@ -174,6 +175,11 @@ def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
     assert {
         number for number in numerals(WITHOUT_CHECK.sub(" ", row["found"])) - shown if not is_excepted(number)
     } == set()
+
+
+def test_the_pages_that_are_written_from_data_are_up_to_date():
+    for path, text in pages.renewed():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is not up to date: run make record"
 
 
 @each(CHAPTERS)
