@@ -58,7 +58,7 @@ function tellProgress(place) {
   if (place.hidden) return place.replaceChildren();
   const links = chapterLinks();
   const read = links.filter((link) => record[nameOf(link)] === true).length;
-  const solved = done.filter((name) => name.startsWith("ex-")).length;
+  const solved = done.filter((name) => name.includes("#")).length;
   place.replaceChildren(`You have read ${read} of ${links.length} chapters and solved ${solved} ${solved === 1 ? "exercise" : "exercises"}. `);
   const next = links.find((link) => record[nameOf(link)] !== true);
   if (next) {
@@ -74,7 +74,9 @@ function tellProgress(place) {
   place.append(forget);
 }
 
-document.querySelectorAll("div.exercise").forEach((exercise) => exercise.append(checkbox("Solved", exercise.id).label));
+for (const exercise of document.querySelectorAll("section#exercises > section")) {
+  exercise.append(checkbox("Solved", `${chapter}#${exercise.id}`).label);
+}
 
 const summary = document.querySelector("section#summary");
 if (chapter && summary) {

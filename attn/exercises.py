@@ -1,6 +1,23 @@
-"""The check behind each exercise of the course."""
+"""What is asked at the end of a chapter: its questions, and the check behind each exercise."""
+
+from pathlib import Path
 
 import numpy as np
+import yaml
+
+QUESTIONS = Path(__file__).parent.parent / "chapters" / "questions.yml"
+
+
+def questions(chapter):
+    """Return the questions of a chapter, by its number, as `SelfCheck` takes them.
+
+    Returns
+    -------
+    list of (str, str, dict of str to str)
+        What is asked, the right answer, and for every answer why it is right or wrong.
+    """
+    asked = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))[chapter]
+    return [(question["ask"], question["right"], question["answers"]) for question in asked]
 
 
 def check(answer, right, hint, *, digits=2):

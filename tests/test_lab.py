@@ -104,7 +104,7 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(lab, browser):
         "[...document.querySelectorAll('.attn-chosen th')].some((name) => name.textContent === 'black')"
     )
 
-    exercise = place(":::{exercise} Complete the query matrix")
+    exercise = place("### Complete the query matrix")
     page.evaluate("(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)", exercise)
     rendered = cell(exercise).locator(".jp-RenderedMarkdown, .myst")
     rendered.first.wait_for()

@@ -11,14 +11,15 @@ import pages
 import pytest
 import yaml
 from notebooks import execute, exercises, normalise, read
-from solve import SOLVED, labels, solve
+from solve import SOLVED, names, solve
 
 from attn.explorables import SelfCheck
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
 ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
-NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-CHAPTERS = [path for path in NOTEBOOKS if not path.name.startswith("_")]
+TEMPLATE = FOLDER.parent / "tools" / "template.ipynb"
+CHAPTERS = sorted(FOLDER.glob("*.ipynb"))
+NOTEBOOKS = [*CHAPTERS, TEMPLATE]
 NUMERAL = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 WITHOUT_CHECK = re.compile(
     r"```.*?```"  # code blocks: a test of their own runs them
@@ -106,9 +107,23 @@ def test_a_notebook_is_in_normal_form(path):
     assert normalise(copy.deepcopy(notebook)) == notebook, "run make record"
 
 
+@each(CHAPTERS)
+def test_a_chapter_reads_on_github_its_pictures_small_and_no_answer_before_its_question(path):
+    cells = read(path).cells
+    assert cells[1] == read(TEMPLATE).cells[1] and cells[1].metadata.tags == ["remove-cell"]
+    assert not any(re.search(r"^(:::|```\{)", cell.source, re.MULTILINE) for cell in cells)
+    asked = [question for cell in cells for question in questions(cell)]
+    texts = [question["answers"][question["right"]]["why"] for question in asked]
+    assert texts and not [text for text in texts if any(text in cell.source for cell in cells)]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    assert len(pictures) == sum("plt.show()" in cell.source for cell in cells)
+    assert sum(len(picture) for picture in pictures) * 3 / 4 <= 60_000
+
+
 def test_figures_are_drawn_sharp_and_the_same_every_time():
     def figures():
-        outputs = [output for cell in execute(FOLDER / "_template.ipynb").cells for output in cell.get("outputs", [])]
+        outputs = [output for cell in execute(TEMPLATE).cells for output in cell.get("outputs", [])]
         return [output.data["image/svg+xml"] for output in outputs if "image/svg+xml" in output.get("data", {})]
 
     first = figures()
@@ -191,7 +206,7 @@ def test_a_chapter_follows_the_skeleton(path):
     assert list(sections(notebook))[-4:] == ["Questions", "Exercises", "Summary", "References"]
     n_questions = sum(len(questions(cell)) for cell in sections(notebook)["Questions"])
     assert 4 <= n_questions <= 6, "a chapter has four to six questions"
-    assert text.count(":::{exercise}") >= 3, "a chapter has three exercises or more"
+    assert len(names(notebook)) >= 3, "a chapter has three exercises or more"
     explorables = [
         cell for cell in notebook.cells if "data-explorable" in str(cell.get("outputs", "")) and not questions(cell)
     ]
@@ -232,8 +247,9 @@ def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
     """Whether the solution is right is seen where the chapter is run with it: in _build/solved."""
     notebook = read(path)
     found = exercises(notebook)
-    n_exercises = sum(cell.source.count(":::{exercise}") for cell in notebook.cells)
-    assert len(found) == n_exercises, "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
+    assert len(found) == len(names(notebook)), (
+        "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
+    )
     for _, check, code in found:
         assert printed(check).startswith("Not answered yet")
         compile(code, "solution", "exec")
@@ -242,24 +258,28 @@ def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
 @each(CHAPTERS)
 def test_a_chapter_is_run_with_its_solutions_and_with_other_right_and_wrong_answers(path):
     solved = read(SOLVED / path.name)
-    assert solved == solve(read(path), ANSWERS), "run make test, which writes the copies with the solutions first"
+    assert solved == solve(read(path), ANSWERS[path.name[:2]]), (
+        "run make test, which writes the copies with the solutions first"
+    )
     assert sum(printed(cell) == "Right.\n" for cell in solved.cells) == len(exercises(read(path)))
     assert sum("assert said(eval(given))" in cell.source for cell in solved.cells) == len(exercises(read(path)))
 
 
 def test_every_exercise_has_answers_that_are_tried():
-    assert sorted(ANSWERS) == sorted(label for path in CHAPTERS for label in labels(read(path)))
-    assert all(answers["right"] and len(answers["wrong"]) >= 3 for answers in ANSWERS.values())
+    assert {path.name[:2]: names(read(path)) for path in CHAPTERS} == {
+        number: [*some] for number, some in ANSWERS.items()
+    }
+    assert all(one["right"] and len(one["wrong"]) >= 3 for some in ANSWERS.values() for one in some.values())
 
 
 def test_a_solution_takes_the_place_of_the_dots_and_its_check_has_to_say_right():
     cells = [
-        nbformat.v4.new_markdown_cell(":::{exercise} Two and two\n:label: ex-two\n\nHow much?\n:::"),
+        nbformat.v4.new_markdown_cell("## Exercises\n\n### Two and two\n\nHow much?"),
         nbformat.v4.new_code_cell("answer = ..."),
         nbformat.v4.new_code_cell("check(answer)"),
         nbformat.v4.new_markdown_cell("<details>\n<summary>Solution</summary>\n\nSo:\n\n```python\nanswer = 4\n```\n"),
     ]
-    solved = solve(nbformat.v4.new_notebook(cells=cells), {"ex-two": {"right": ["4.0"], "wrong": ["5"]}})
+    solved = solve(nbformat.v4.new_notebook(cells=cells), {"Two and two": {"right": ["4.0"], "wrong": ["5"]}})
     _, answer, check, trials, _ = solved.cells
     assert (answer.source, printed(check)) == ("answer = 4", "Right.\n")
     judge = "def check(answer): print('Right.' if answer == 4 else 'Not yet.')"

@@ -62,7 +62,14 @@ def made_from(executed):
 
 def execute_chapters():
     """Execute each chapter whose cells, or what they run on, are not those of last time; _ext/outputs.py shows them."""
-    code = digest("attn/**/*.py", "attn/*.mplstyle", "recordings/*.json", "tools/notebooks.py", "requirements.txt")
+    code = digest(
+        "attn/**/*.py",
+        "attn/*.mplstyle",
+        "recordings/*.json",
+        "chapters/questions.yml",
+        "tools/notebooks.py",
+        "requirements.txt",
+    )
     cells = {path: [cell.source for cell in read(path).cells if cell.cell_type == "code"] for path in chapters()}
     wanted = {path: hashlib.sha256(json.dumps([code, cells[path]]).encode()).hexdigest() for path in cells}
     pending = [path for path in wanted if made_from(EXECUTED / path.name) != wanted[path]]

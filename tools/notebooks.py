@@ -1,5 +1,8 @@
 """Execute chapters, and write them back in their normal form: `make record`."""
 
+import base64
+import functools
+import io
 import os
 import re
 import sys
@@ -9,9 +12,10 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from PIL import Image
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
-DRAWN_AS_SVG = ["--InlineBackend.figure_formats=svg"]
+WIDGET, PICTURE = "application/vnd.jupyter.widget-view+json", "image/png"
+WIDTH, COLOURS = 560, 24  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
 SECONDS = 120  # that a cell may take
 WAITS = re.compile(r"(= |return )\.\.\.$")
 SOLUTION = re.compile(r"<details>\n<summary>Solution</summary>.*?```python\n(.*?)\n```", re.DOTALL)
@@ -25,8 +29,8 @@ def read(path):
     return nbformat.read(path, as_version=4)
 
 
-def execute(path):
-    """Return a chapter with the outputs of a fresh kernel that runs in the repository's root, its figures as SVG.
+def execute(path, figures="svg"):
+    """Return a chapter with the outputs of a fresh kernel that runs in the repository's root.
 
     nbval runs each in another folder, as VS Code does, and compares the outputs: no chapter may depend on the folder.
     Raises ChapterFailed also where a cell only wrote to the error stream.
@@ -34,7 +38,9 @@ def execute(path):
     notebook = read(path)
     folder = {"metadata": {"path": path.parent.parent}}
     options = {"timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
-    client = NotebookClient(notebook, extra_arguments=DRAWN_AS_SVG, resources=folder, **options)
+    client = NotebookClient(
+        notebook, extra_arguments=[f"--InlineBackend.figure_formats={figures}"], resources=folder, **options
+    )
     try:
         client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0"})  # no figure tells when it was drawn
     except CellExecutionError as error:
@@ -74,8 +80,20 @@ def exercises(notebook):
     return found
 
 
+def small(picture):
+    """Return a PNG, as text in base 64, in the width and with the few colours that are committed."""
+    image = Image.open(io.BytesIO(base64.b64decode(picture)))
+    if image.width <= WIDTH:
+        return picture
+    size = WIDTH, round(image.height * WIDTH / image.width)
+    reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS).quantize(COLOURS, Image.Quantize.FASTOCTREE)
+    file = io.BytesIO()
+    reduced.save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()
+
+
 def normalise(notebook):
-    """Reduce a notebook to what is committed: text outputs, no images, no widget state, steady ids.
+    """Reduce a notebook to what is committed: text outputs, small figures, no widget state, steady ids.
 
     Changes the notebook in place and returns it.
     """
@@ -96,16 +114,18 @@ def normalise(notebook):
             cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab as in the book
         for output in cell.outputs:
             if "data" in output:
-                output.data = {
-                    kind: data for kind, data in output.data.items() if not kind.startswith("image/") and kind != WIDGET
-                }
-                output.metadata = {}
+                kept = {kind: data for kind, data in output.data.items() if not re.match(f"image/|{WIDGET}", kind)}
+                output.metadata = nbformat.from_dict({})
+                if PICTURE in output.data:
+                    kept[PICTURE] = small(output.data[PICTURE])
+                    output.metadata[PICTURE] = {"alt": cell.metadata["mystnb"]["image"]["alt"]}
+                output.data = nbformat.from_dict(kept)
     return notebook
 
 
 def main(paths):
     try:
-        for path, notebook in on_all_cores(execute, paths):
+        for path, notebook in on_all_cores(functools.partial(execute, figures="png"), paths):
             nbformat.write(normalise(notebook), path)
             print(f"recorded {path.name}", flush=True)
     except ChapterFailed as error:

@@ -72,7 +72,9 @@ def ledger():
 
 def name_of(entry):
     """Return how the chapters call a work: "Rabe and Staats, 2021", "Dao and colleagues, 2022"."""
-    authors = [" ".join(map(str, person.rich_prelast_names + person.rich_last_names)) for person in entry.persons["author"]]
+    authors = [
+        " ".join(map(str, person.rich_prelast_names + person.rich_last_names)) for person in entry.persons["author"]
+    ]
     if len(authors) > 2:
         authors = [f"{authors[0]} and colleagues"]
     return f"{' and '.join(authors)}, {entry.fields['year']}"

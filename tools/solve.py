@@ -10,7 +10,7 @@ from notebooks import exercises, read
 
 SOLVED = build.BUILD / "solved"
 ANSWERS = build.ROOT / "tests" / "answers.yml"
-LABEL = re.compile(r"^:label: (ex-[\w-]+)$", re.MULTILINE)
+NAME = re.compile(r"^### (.*)$", re.MULTILINE)
 TRIALS = """from contextlib import redirect_stdout
 from io import StringIO
 
@@ -25,20 +25,22 @@ for given in {wrong!r}:
     assert said(eval(given)).startswith("Not yet"), given"""
 
 
-def labels(notebook):
-    return [label for cell in notebook.cells for label in LABEL.findall(cell.source)]
+def names(notebook):
+    """Return the names of the exercises: the third-level headings below "Exercises"."""
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    return NAME.findall("\n".join(sources).partition("## Exercises\n")[2])
 
 
 def solve(notebook, answers):
     """Put each solution in place of the dots, "Right." behind each check, and then trials of other answers.
 
-    `answers` holds, by the label of the exercise, the code of right ones and of wrong ones. Changes the notebook and
+    `answers` holds, by the name of the exercise, the code of right ones and of wrong ones. Changes the notebook and
     returns it.
     """
-    for label, (answer, check, code) in zip(labels(notebook), exercises(notebook), strict=True):
+    for number, (name, (answer, check, code)) in enumerate(zip(names(notebook), exercises(notebook), strict=True)):
         answer.source = code
         check.outputs = [nbformat.v4.new_output("stream", text="Right.\n")]
-        trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[label]), id=f"{label}-trials")
+        trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[name]), id=f"trials-{number}")
         notebook.cells.insert(notebook.cells.index(check) + 1, trials)
     return notebook
 
@@ -48,7 +50,7 @@ def main():
     SOLVED.mkdir(parents=True)
     answers = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
     for path in build.chapters():
-        nbformat.write(solve(read(path), answers), SOLVED / path.name)
+        nbformat.write(solve(read(path), answers[path.name[:2]]), SOLVED / path.name)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import reprlib
+from html import escape
 from pathlib import Path
 
 import anywidget
@@ -132,7 +133,7 @@ class Explorable(anywidget.AnyWidget):
     """
 
     _css = read_source("explorables.css")
-    _without_script = "A figure to move: it is alive in the built book and in JupyterLab."
+    _without_script = "To move this figure, run its cell in JupyterLab, or open the built book with JavaScript."
 
     def __init_subclass__(cls, **kwargs):
         if Explorable in cls.__bases__:  # anywidget derives a class of its own from each of them
@@ -171,7 +172,7 @@ class Explorable(anywidget.AnyWidget):
         state = json.dumps(self.state(), ensure_ascii=False).replace("<", "\\u003c")
         data["text/html"] = (
             f'<div data-explorable="{self._name}"><script type="application/json">{state}</script>'
-            f"<p>{self._without_script}</p></div>"
+            f"<p>{escape(self.describe(), quote=False)}</p><p>{self._without_script}</p></div>"
         )
         data["text/plain"] = self.describe()
         return data, metadata

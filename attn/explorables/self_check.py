@@ -26,6 +26,8 @@ class SelfCheck(Explorable):
     'Questions: How much is 1 + 1?'
     """
 
+    _without_script = "To answer, run this cell in JupyterLab, or open the built book with JavaScript."
+
     questions = List(Dict())
     chosen = List(Int())
 
