@@ -44,7 +44,7 @@ def cross_entropy(logits, targets, loss_mask=None):
     """
     (logits,), targets = as_floats(logits=logits), np.asarray(targets)
     counts = np.ones(targets.shape, bool) if loss_mask is None else _as_booleans(loss_mask)
-    if targets.shape != logits.shape[:-1] or counts.shape != targets.shape or not counts.any():
+    if logits.ndim == 0 or targets.shape != logits.shape[:-1] or counts.shape != targets.shape or not counts.any():
         raise ValueError(
             f"each place needs one target, and one at least must count: logits have shape {logits.shape}, "
             f"targets {targets.shape}, {counts.sum()} of {counts.shape} count"

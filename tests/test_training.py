@@ -202,6 +202,7 @@ def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell(capsys
     [
         (lambda: cross_entropy(np.ones((2, 3)), np.array([0, 3])), r"from 0 to 2, but reach from 0 to 3"),
         (lambda: cross_entropy(np.ones((2, 3)), np.array([0])), r"shape \(2, 3\), targets \(1,\)"),
+        (lambda: cross_entropy(3.0, 1), r"shape \(\), targets \(\)"),
         (lambda: cross_entropy(np.ones((2, 3)), np.array([0, 1]), np.array([False, False])), r"0 of \(2,\) count"),
     ],
 )
