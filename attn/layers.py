@@ -20,8 +20,13 @@ def add(X, update):
     Returns
     -------
     array of the shape of both
+
+    Raises
+    ------
+    TypeError
+        If an input does not hold real numbers.
     """
-    X, update = np.asarray(X), np.asarray(update)
+    X, update = as_floats(X=X, update=update)
 
     def backward(grad):
         return sum_to(grad, X.shape), sum_to(grad, update.shape)
