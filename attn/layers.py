@@ -99,11 +99,13 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
             f"X, gain and bias do not fit each other: their shapes are {X.shape}, {gain.shape}, {bias.shape}"
         )
     rows, size = as_rows(X), X.shape[-1]
-    normal = rows - row_sums(rows) / size
     with np.errstate(over="ignore"):
+        normal = rows - row_sums(rows) / size
         variance = np.vecdot(normal, normal)[:, None] / size
-    if np.isinf(variance).any() and np.isfinite(X).all():
-        raise ValueError(f"layer_norm squares its entries, and {np.abs(X).max():.0e} squared overflows {X.dtype}")
+    if not np.isfinite(variance).all():
+        lost = rows[np.isfinite(rows).all(axis=1) & ~np.isfinite(variance[:, 0])]
+        if lost.size:
+            raise ValueError(f"layer_norm squares entries, and {np.abs(lost).max():.0e} squared overflows {X.dtype}")
     inverse = 1 / np.sqrt(variance + epsilon)
     normal *= inverse
     output = normal * gain

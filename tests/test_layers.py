@@ -163,6 +163,8 @@ def test_sinusoids_are_those_of_the_paper():
         (lambda: linear(np.ones((2, 5)), np.ones((5, 7)), np.ones(5)), r"\(5, 7\), \(5,\)"),
         (lambda: layer_norm(np.ones((2, 5)), np.ones(7), np.ones(7)), r"\(2, 5\), \(7,\), \(7,\)"),
         (lambda: layer_norm(np.array([[1e200, -1e200]]), np.ones(2), np.zeros(2)), r"1e\+200 squared overflows"),
+        (lambda: layer_norm(np.array([[np.nan, 0], [1e200, 0]]), np.ones(2), np.zeros(2)), r"1e\+200 squared"),
+        (lambda: layer_norm(np.full((1, 3), 1e308), np.ones(3), np.zeros(3)), r"1e\+308 squared overflows"),
         (lambda: feed_forward(np.ones((2, 3)), np.ones((3, 5)), None, np.ones((7, 3)), None), r"\(2, 5\), \(7, 3\)"),
         (lambda: feed_forward(*[np.eye(2), np.eye(2), None, np.eye(2), None], activation="swish"), r"is 'swish'"),
         (lambda: embedding([0, 5], np.ones((5, 2))), r"from 0 to 4, but reach from 0 to 5"),
