@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from attn._arrays import on_one_thread
+from attn._arrays import as_floats, on_one_thread
 
 _open_tape = ContextVar("open tape", default=None)
 
@@ -62,19 +62,20 @@ class Tape:
         ------
         ValueError
             If the tape has not met an array, or a gradient has another shape than its array.
+        TypeError
+            If a gradient does not hold real numbers.
         """
         found, wanted = {}, {id(array) for array in leaves(params)}
         met = {id(array) for output, inputs, _ in self._notes for array in (output, *inputs)}
         for output, grad in pairs:
+            (grad,) = as_floats(gradient=grad)
             if id(output) not in met:
                 raise ValueError(
                     f"the tape has not met this array of shape {np.shape(output)}, so no gradient starts there"
                 )
-            if np.shape(grad) != np.shape(output):
-                raise ValueError(
-                    f"a gradient of shape {np.shape(grad)} does not fit an array of shape {np.shape(output)}"
-                )
-            _add(found, output, np.asarray(grad))
+            if grad.shape != np.shape(output):
+                raise ValueError(f"a gradient of shape {grad.shape} does not fit an array of shape {np.shape(output)}")
+            _add(found, output, grad)
         for output, inputs, backward in reversed(self._notes):
             if id(output) in found:
                 grad = found[id(output)] if id(output) in wanted else found.pop(id(output))

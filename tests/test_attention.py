@@ -380,7 +380,7 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
 
 # Each module may import from those before it.
 ORDER = [
-    *["tape", "_arrays", "attention", "heads", "layers", "parameters", "transformer", "generation"],
+    *["_arrays", "tape", "attention", "heads", "layers", "parameters", "transformer", "generation"],
     *["training", "corpora", "recordings", "plots", "exercises", "explorables"],
 ]
 

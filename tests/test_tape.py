@@ -98,6 +98,15 @@ def test_a_gradient_of_another_shape_is_refused_with_both_shapes():
         tape.gradients({"W": W}, (Y, np.ones((5, 2, 3))))
 
 
+def test_a_gradient_of_whole_numbers_counts_as_floats_and_one_of_truth_values_is_refused():
+    X, p = np.ones((300, 3)), params()["first"]
+    with Tape() as tape:
+        Y = linear(X, p["W"], p["b"])
+    assert_array_equal(tape.gradients(p, (Y, np.ones(Y.shape, np.int8)))["b"], np.full(5, 300.0))
+    with pytest.raises(TypeError, match="gradient must hold real numbers, but its type is bool"):
+        tape.gradients(p, (Y, np.ones(Y.shape, bool)))
+
+
 def test_leaves_are_the_arrays_in_order():
     p = params()
     assert [array is wanted for array, wanted in zip(leaves(p), [p["first"]["W"], p["first"]["b"], p["second"]])] == [
