@@ -61,7 +61,8 @@ def softmax(scores, axis=-1):
     weights = np.swapaxes(rows, axis, -1).astype(scores.dtype, copy=False)
 
     def backward(grad):
-        return (weights * (grad - np.sum(weights * grad, axis=axis, keepdims=True)),)
+        heard = np.where(grad.any(axis=axis, keepdims=True), weights, 0)  # what nobody asks for may hold NaN
+        return (heard * (grad - np.sum(heard * grad, axis=axis, keepdims=True)),)
 
     return weights, backward
 

@@ -292,6 +292,18 @@ def test_a_float_mask_is_learned_and_softmax_has_a_gradient_along_any_axis():
         assert_gradients(lambda scores, axis=axis: softmax(scores, axis=axis), scores)
 
 
+def test_a_line_that_no_gradient_reaches_may_hold_nan_in_softmax():
+    scores = np.random.default_rng(4).normal(size=(3, 5))
+    scores[1] = np.nan
+    for lines, axis in [(scores, -1), (scores.T.copy(), 0)]:
+        with Tape() as tape:
+            weights = softmax(lines, axis=axis)
+        grad = np.where(np.isnan(lines), 0, np.cos(lines))
+        found = tape.gradients({"scores": lines}, (weights, grad))["scores"]
+        assert_array_equal(found[np.isnan(lines)], 0)
+        assert np.isfinite(found).all() and found.any()
+
+
 def test_a_query_that_nobody_asks_for_may_hold_nan_on_the_way_back():
     Q, K, V = random_inputs()
     Q[1] = np.nan
