@@ -22,6 +22,11 @@ def as_floats(**arrays):
     return [array.astype(kind, copy=False) for array in arrays.values()]
 
 
+def wide(array):
+    """Return the type to compute in: float16 overflows at 65,504 and is only kept, not worked with."""
+    return np.promote_types(array.dtype, np.float32)
+
+
 def on_one_thread(function):
     """Return the function as one whose matrix products each run on one thread.
 

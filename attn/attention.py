@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from attn._arrays import as_floats, row_sums, sum_to, weighted_sum
+from attn._arrays import as_floats, row_sums, sum_to, weighted_sum, wide
 from attn.tape import differentiable
 
 BLOCK = 2**18  # scores worked on at once: few enough to stay in a core's cache from one pass to the next
@@ -56,7 +56,7 @@ def softmax(scores, axis=-1):
     (scores,) = as_floats(scores=scores)
     if scores.ndim == 0:
         raise ValueError("softmax compares scores along an axis, but got a single number")
-    rows = np.array(np.swapaxes(scores, axis, -1), dtype=_wide(scores), order="C")
+    rows = np.array(np.swapaxes(scores, axis, -1), dtype=wide(scores), order="C")
     _weigh(rows)
     weights = np.swapaxes(rows, axis, -1).astype(scores.dtype, copy=False)
 
@@ -148,7 +148,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     """
     Q, K, V = as_floats(Q=Q, K=K, V=V)
     leading, kind, scale = _check_shapes(Q, K, V), Q.dtype, _scale(Q, scale)
-    Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
+    Q, K, V = (array.astype(wide(array), copy=False) for array in (Q, K, V))
     scaled = Q * scale
     weights = _softmax_of_products(scaled, K, (*leading, Q.shape[-2], K.shape[-2]), mask)
     output = weighted_sum(weights, V)  # what a weight of zero hides may hold anything
@@ -215,7 +215,7 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
     if block_size < 1:
         raise ValueError(f"block_size must be at least 1, but is {block_size}")
     n_queries, n_keys = Q.shape[-2], K.shape[-2]
-    Q, K, V = (array.astype(_wide(array), copy=False) for array in (Q, K, V))
+    Q, K, V = (array.astype(wide(array), copy=False) for array in (Q, K, V))
     headroom = _headroom(V)
     V = V * headroom if headroom < 1 else V
     Q, K, V = (np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q, K, V))
@@ -251,7 +251,8 @@ def online_softmax(blocks, bound=np.inf):
     Notes
     -----
     A sum of exponentials taken against one maximum is moved to a larger one by a factor:
-    Milakov and Gimelshein 2018.
+    Milakov and Gimelshein 2018. The sum is divided by at the end, so values times the number
+    of keys must be numbers that can be held; `blockwise_attention` makes room for them.
 
     Examples
     --------
@@ -262,6 +263,7 @@ def online_softmax(blocks, bound=np.inf):
     top, total, mixture = -np.inf, 0.0, 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for scores, V in blocks:
+            scores, V = (array.astype(wide(array), copy=False) for array in (scores, V))
             higher = np.maximum(top, scores.dtype.type(0) if bound < SMALL else _tops(scores))
             shift = np.where(np.isneginf(higher), 0, higher)
             kept = np.exp(top - shift)  # what the sums so far are worth against the new maximum
@@ -355,11 +357,6 @@ def _blocks(shape):
 def _of_heads(array, shape, head):
     """Return what an array with broadcast leading axes holds for some heads."""
     return np.broadcast_to(array, (*shape[:-2], *array.shape[-2:]))[head] if head else array
-
-
-def _wide(array):
-    """Return the type to compute in: float16 overflows at 65,504 and is only kept, not worked with."""
-    return np.promote_types(array.dtype, np.float32)
 
 
 def _headroom(V):

@@ -5,7 +5,7 @@ Each layer is one function that computes its output and, below it, the way back.
 
 import numpy as np
 
-from attn._arrays import as_floats, as_rows, column_sums, heard_rows, row_sums, sum_to, weighted_sum
+from attn._arrays import as_floats, as_rows, column_sums, heard_rows, row_sums, sum_to, weighted_sum, wide
 from attn.tape import differentiable
 
 
@@ -316,10 +316,12 @@ def rotary(X, *, start=0):
     (X,) = as_floats(X=X)
     if X.ndim < 2:
         raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
-    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(X.dtype, np.complex64))
+    kind = wide(X)
+    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(kind, np.complex64))
 
-    def turn(X, turns):
-        return (np.ascontiguousarray(X).view(turns.dtype) * turns).view(X.dtype)
+    def turn(rows, turns):
+        turned = np.ascontiguousarray(rows, kind).view(turns.dtype) * turns
+        return turned.view(kind).astype(X.dtype, copy=False)
 
     return turn(X, turns), lambda grad: (turn(grad, np.conj(turns)),)
 

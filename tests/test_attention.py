@@ -471,3 +471,9 @@ def test_values_mixed_online_are_those_mixed_at_once():
     mixed = online_softmax((scores[:, cut].copy(), V[cut]) for cut in cuts)
     assert_allclose(mixed, softmax(scores) @ V, atol=1e-12)
     np.testing.assert_array_equal(mixed[1], 0)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.int64])
+def test_scores_of_other_types_are_mixed_online_in_floats_that_can_hold_the_sum(kind):
+    blocks = [(np.zeros((1, 1), kind), np.array([[60 * (i % 2)]], np.float16)) for i in range(5000)]
+    assert_allclose(online_softmax(blocks), [[30]], rtol=1e-5)

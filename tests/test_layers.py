@@ -107,6 +107,21 @@ def test_whole_numbers_and_swapped_bytes_count_as_floats():
 
 def test_an_embedding_looks_up_rows():
     table = np.random.default_rng(2).normal(size=(5, 7))
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_rotary_positions_turn_gradients_of_another_type_as_well(kind):
+    (X, grad) = arrays((3, 2), (3, 2))
+    with Tape() as tape:
+        turned = rotary(X)
+    expected = tape.gradients({"X": X}, (turned, grad))["X"]
+    given = X.astype(kind)
+    with Tape() as tape:
+        again = rotary(given)
+    assert again.dtype == kind
+    assert_allclose(again, turned, atol=1e-3)
+    for of_type in (np.float16, np.float32, np.float64):
+        assert_allclose(tape.gradients({"X": given}, (again, grad.astype(of_type)))["X"], expected, atol=2e-3)
+
+
     assert_array_equal(embedding([[3, 0, 3], [1, 3, 0]], table)[1, 0], table[1])
     assert embedding([], table).shape == (0, 7)
 
