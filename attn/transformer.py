@@ -468,6 +468,8 @@ def _checked(config, tokens, context, start, interventions):
             raise TypeError(f"an intervention is a Forbid or a Replace, but this is {one!r}")
         smallest = 0 if isinstance(one, Replace) else 1
         if one.layer is not None and not smallest <= one.layer <= config.n_layers:
+    if config.cross and (np.ndim(context) < 2 or np.shape(context)[-1] != config.d_model):
+        raise ValueError(f"context needs shape (..., m, {config.d_model}), but has shape {np.shape(context)}")
             raise ValueError(f"the layer must be from {smallest} to {config.n_layers}, but is {one.layer}")
         if isinstance(one, Forbid) and one.head is not None and not 0 <= one.head < config.n_heads:
             raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {one.head}")

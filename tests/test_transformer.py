@@ -470,6 +470,11 @@ def test_gradients_go_through_interventions():
             r"cross is False, context is given, of .*\(2, 12\)",
         ),
         (lambda c, p: decoder(p, replace(c, cross=True), [0]), r"cross is True, context is missing"),
+        (
+            lambda c, p: decoder(p, replace(c, cross=True), [0], context=np.ones((2, 7))),
+            r"m, 12\).*shape \(2, 7\)",
+        ),
+        (lambda c, p: decoder(p, replace(c, cross=True), [0], context=np.ones(12)), r"m, 12\).*shape \(12,\)"),
         (lambda c, p: encoder(p, c, [0], token_types=[0]), r"n_token_types is 0"),
         (lambda c, p: encoder(p, c, [0, 1], mask=[True]), r"mask of shape \(1,\).*tokens of shape \(2,\)"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(3, 0)]), r"layer must be from 1 to 2, but is 3"),
