@@ -27,6 +27,14 @@ def wide(array):
     return np.promote_types(array.dtype, np.float32)
 
 
+def as_booleans(name, mask):
+    """Return a mask as booleans; it may be made of 0 and 1, but not of what is added to scores."""
+    mask = np.asarray(mask)
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise TypeError(f"{name} is boolean, or made of 0 and 1, but its type is {mask.dtype}")
+    return mask.astype(bool, copy=False)
+
+
 def on_one_thread(function):
     """Return the function as one whose matrix products each run on one thread.
 

@@ -5,7 +5,7 @@ Each layer is one function that computes its output and, below it, the way back.
 
 import numpy as np
 
-from attn._arrays import as_floats, as_rows, column_sums, heard_rows, row_sums, sum_to, weighted_sum, wide
+from attn._arrays import as_booleans, as_floats, as_rows, column_sums, heard_rows, row_sums, sum_to, weighted_sum, wide
 from attn.tape import differentiable
 
 
@@ -348,6 +348,8 @@ def relative_bias(table, n_queries, n_keys, mask=None):
     ------
     ValueError
         If the table has not one number for each distance.
+    TypeError
+        If the mask is neither boolean nor made of 0 and 1.
 
     Notes
     -----
@@ -366,7 +368,7 @@ def relative_bias(table, n_queries, n_keys, mask=None):
         grad = sum_to(grad, bias.shape).reshape(n_heads, n_queries * n_keys)
         return (grad @ (entries.reshape(-1, 1) == np.arange(n_entries)).astype(grad.dtype),)
 
-    return bias if mask is None else np.where(mask, bias, table.dtype.type(-np.inf)), backward
+    return bias if mask is None else np.where(as_booleans("a mask", mask), bias, table.dtype.type(-np.inf)), backward
 
 
 def _angles(start, n, size):

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from attn._arrays import as_floats, as_rows, on_one_thread, row_sums
+from attn._arrays import as_booleans, as_floats, as_rows, on_one_thread, row_sums
 from attn.keeping import remember
 from attn.progress import reader_waits, tell_kept
 from attn.progress import steps as progress
@@ -43,7 +43,7 @@ def cross_entropy(logits, targets, loss_mask=None):
     -log softmax(logits)[target]; its gradient is softmax(logits) less 1 at the target.
     """
     (logits,), targets = as_floats(logits=logits), np.asarray(targets)
-    counts = np.ones(targets.shape, bool) if loss_mask is None else _as_booleans(loss_mask)
+    counts = np.ones(targets.shape, bool) if loss_mask is None else as_booleans("a loss mask", loss_mask)
     if logits.ndim == 0 or targets.shape != logits.shape[:-1] or counts.shape != targets.shape or not counts.any():
         raise ValueError(
             f"each place needs one target, and one at least must count: logits have shape {logits.shape}, "
@@ -264,13 +264,6 @@ def _in_order(params, grads, path=""):
             raise ValueError(f"{path}{name} has shape {part.shape}, but its gradient has shape {np.shape(grads[name])}")
         else:
             yield grads[name]
-
-
-def _as_booleans(mask):
-    mask = np.asarray(mask)
-    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise TypeError(f"a loss mask is boolean, or made of 0 and 1, but its type is {mask.dtype}")
-    return mask.astype(bool)
 
 
 def _flatten(params):

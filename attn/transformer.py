@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attn._arrays import on_one_thread
+from attn._arrays import as_booleans, on_one_thread
 from attn.attention import causal_mask, scaled_dot_product_attention
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.layers import (
@@ -260,6 +260,8 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     ------
     ValueError
         If the text is longer than `config.n_positions`, or something does not fit.
+    TypeError
+        If tokens are not integers, or a mask is neither boolean nor made of 0 and 1.
     """
     tokens = _checked(config, tokens, None, 0, interventions)
     if mask is not None and np.shape(mask) != tokens.shape:
@@ -295,6 +297,8 @@ def decoder(params, config, tokens, *, context=None, context_mask=None, cache=No
     ------
     ValueError
         If the text is longer than `config.n_positions`, or something does not fit.
+    TypeError
+        If tokens are not integers, or a mask is neither boolean nor made of 0 and 1.
     """
     start = len(cache or ())
     tokens = _checked(config, tokens, context, start, interventions)
@@ -450,7 +454,7 @@ def _edges(edges, n):
 
 def _for_all_heads(mask):
     """Turn a mask of keys, shape (..., m), into one of edges: an axis for heads, one for queries."""
-    return None if mask is None else np.asarray(mask, bool)[..., None, None, :]
+    return None if mask is None else as_booleans("a mask", mask)[..., None, None, :]
 
 
 def _checked(config, tokens, context, start, interventions):
@@ -463,13 +467,13 @@ def _checked(config, tokens, context, start, interventions):
         raise ValueError(f"the text has {n} tokens, but this model reads at most {config.n_positions}")
     if config.cross != (context is not None):
         raise ValueError(f"cross-attention needs a context: cross is {config.cross}, context is {_told(context)}")
+    if config.cross and (np.ndim(context) < 2 or np.shape(context)[-1] != config.d_model):
+        raise ValueError(f"context needs shape (..., m, {config.d_model}), but has shape {np.shape(context)}")
     for one in interventions:
         if not isinstance(one, (Forbid, Replace)):
             raise TypeError(f"an intervention is a Forbid or a Replace, but this is {one!r}")
         smallest = 0 if isinstance(one, Replace) else 1
         if one.layer is not None and not smallest <= one.layer <= config.n_layers:
-    if config.cross and (np.ndim(context) < 2 or np.shape(context)[-1] != config.d_model):
-        raise ValueError(f"context needs shape (..., m, {config.d_model}), but has shape {np.shape(context)}")
             raise ValueError(f"the layer must be from {smallest} to {config.n_layers}, but is {one.layer}")
         if isinstance(one, Forbid) and one.head is not None and not 0 <= one.head < config.n_heads:
             raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {one.head}")

@@ -5,7 +5,7 @@ import pytest
 from differences import assert_gradients
 from numpy.testing import assert_allclose, assert_array_equal
 
-from attn import Tape
+from attn import Tape, softmax
 from attn.layers import add, embedding, feed_forward, layer_norm, linear, relative_bias, rotary, sinusoid, unembedding
 
 
@@ -14,6 +14,7 @@ def arrays(*shapes, seed=0):
     return [rng.normal(size=shape) for shape in shapes]
 
 
+SEEN = np.random.default_rng(1).random((3, 1, 5, 7)) < 0.6  # a mask of its own for each of three texts
 LAYERS = {
     "add": (add, [(2, 5, 7), (5, 7)]),
     "linear": (linear, [(2, 5, 7), (7, 3), (3,)]),
@@ -26,6 +27,7 @@ LAYERS = {
     "rotary": (rotary, [(2, 3, 5, 6)]),
     "rotary from 4 on": (lambda X: rotary(X, start=4), [(3, 5, 6)]),
     "relative bias": (lambda table: relative_bias(table, 5, 7), [(2, 5)]),
+    "relative bias, masked": (lambda table: softmax(relative_bias(table, 5, 7, SEEN)), [(2, 5)]),
 }
 
 
@@ -105,8 +107,6 @@ def test_whole_numbers_and_swapped_bytes_count_as_floats():
         linear(X, np.ones((4, 2)) + 0j)
 
 
-def test_an_embedding_looks_up_rows():
-    table = np.random.default_rng(2).normal(size=(5, 7))
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_rotary_positions_turn_gradients_of_another_type_as_well(kind):
     (X, grad) = arrays((3, 2), (3, 2))
@@ -122,6 +122,8 @@ def test_rotary_positions_turn_gradients_of_another_type_as_well(kind):
         assert_allclose(tape.gradients({"X": given}, (again, grad.astype(of_type)))["X"], expected, atol=2e-3)
 
 
+def test_an_embedding_looks_up_rows():
+    table = np.random.default_rng(2).normal(size=(5, 7))
     assert_array_equal(embedding([[3, 0, 3], [1, 3, 0]], table)[1, 0], table[1])
     assert embedding([], table).shape == (0, 7)
 

@@ -490,6 +490,22 @@ def test_what_does_not_fit_is_refused(call, message):
         call(*small())
 
 
+def test_a_mask_that_is_added_is_not_taken_for_one_that_tells_what_may_be_seen():
+    config, params = small(cross=True)
+    added, context = np.array([0.0, 0.0, -np.inf]), np.ones((3, 12))
+    with pytest.raises(TypeError, match="a mask is boolean, or made of 0 and 1, but its type is float64"):
+        encoder(params, replace(config, cross=False), [1, 2, 3], mask=added)
+    with pytest.raises(TypeError, match="a mask is boolean"):
+        decoder(params, config, [1, 2, 3], context=context, context_mask=added)
+    with pytest.raises(TypeError, match="a mask is boolean"):
+        relative_bias(np.zeros((2, 3)), 3, 3, added)
+    seen = {"context": context, "context_mask": [True, True, False]}
+    assert_array_equal(
+        decoder(params, config, [1, 2, 3], context=context, context_mask=[1, 1, 0]),
+        decoder(params, config, [1, 2, 3], **seen),
+    )
+
+
 def test_what_is_no_intervention_is_refused():
     config, params = small()
     with pytest.raises(TypeError, match=r"a Forbid or a Replace, but this is \(1, 0\)"):
