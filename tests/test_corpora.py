@@ -98,6 +98,7 @@ def test_a_row_repeats_with_a_period_of_its_own():
         stood_before = [symbol in row[:place] for place, symbol in enumerate(row[:-1])]
         assert can_be_known.tolist() == stood_before
     assert periods == {5, 6, 7, 8, 9, 10}
+    assert set(rows[:, 0]) == set(rows[:, 4]) == set(range(20))  # a row may begin with any symbol
 
 
 def test_a_tale_keeps_to_its_grammar():
@@ -125,6 +126,22 @@ def test_rows_that_cannot_repeat_are_refused():
         repeated(np.random.default_rng(7), 2, n_symbols=3)
     with pytest.raises(ValueError, match="they are 8 and 20"):
         repeated(np.random.default_rng(7), 2, length=8)
+
+
+def test_pairs_of_nouns_are_parted_by_lot():
+    """Taken in order, all pairs with the first noun would be in the test."""
+    for seed in range(3):
+        sentences = coreference(np.random.default_rng(seed)).test["sentences"]
+        pairs = {frozenset(pair) for pair in sentences[:, [1, 5]].tolist()}
+        assert len(pairs) == 30
+        assert max(sum(noun in pair for pair in pairs) for noun in sentences[:, 1]) <= 10
+
+
+def test_tales_come_in_no_order():
+    drawn = tales(np.random.default_rng(8))
+    rows = np.concatenate([drawn.test["tales"], drawn.train["tales"]])
+    for place in (2, 3, 5, 8):
+        assert abs(np.corrcoef(rows[:, place], np.arange(len(rows)))[0, 1]) < 0.25
 
 
 def test_sentences_about_apples_come_in_no_order():

@@ -59,6 +59,12 @@ def test_gelu_is_that_of_pytorch_within_its_stated_error(torch):
     assert_allclose(slope, x.grad.numpy(), atol=1e-6)
 
 
+def test_layer_norm_adds_a_hundred_thousandth_to_the_variance():
+    X, gain, bias = np.array([[0.001, -0.001]]), np.array([2.0, 3.0]), np.array([5.0, 7.0])
+    assert_allclose(layer_norm(X, gain, bias), gain * X / np.sqrt(1e-6 + 1e-5) + bias)
+    assert_allclose(layer_norm(X, gain, bias, epsilon=1e-6), gain * X / np.sqrt(2e-6) + bias)
+
+
 def test_relu_cuts_off_what_is_negative():
     X, eye, zero = np.array([[-2.0, 0.0, 3.0]]), np.eye(3), np.zeros(3)
     assert_array_equal(feed_forward(X, eye, zero, eye, zero), [[0, 0, 3]])

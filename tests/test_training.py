@@ -144,17 +144,19 @@ def test_training_is_deterministic_and_leaves_the_start_alone():
 def test_a_long_gradient_is_clipped_by_the_norm_of_all_and_not_array_by_array():
     """After two steps Adam remembers how long each gradient was: 30 and 40 are shortened by one factor."""
     rows = [{"a": np.array([30.0]), "b": np.array([40.0])}, {"a": np.array([0.3]), "b": np.array([0.4])}]
-    trained = train(
-        {"a": np.zeros(1), "b": np.zeros(1)},
-        lambda p, row: (0.0, row),
-        [(row,) for row in rows],
-        2,
-        learning_rate=1.0,
-        clip=1.0,
-    )
-    mean, square = 0.1 * 0.6 * 0.9 + 0.1 * 0.3, 0.02 * 0.36 * 0.98 + 0.02 * 0.09
-    second = 0.5 * (mean / (1 - 0.81)) / np.sqrt(square / (1 - 0.98**2))
-    assert_allclose(trained.params["a"], -1 - second, rtol=1e-6)
+    for clip in (None, 1.0, 0.5):
+        trained = train(
+            {"a": np.zeros(1), "b": np.zeros(1)},
+            lambda p, row: (0.0, row),
+            [(row,) for row in rows],
+            2,
+            learning_rate=1.0,
+            **({"clip": clip} if clip else {}),
+        )
+        first, after = 0.6 * (clip or 1.0), min(0.3, 0.6 * (clip or 1.0))  # 1 unless told
+        mean, square = 0.1 * first * 0.9 + 0.1 * after, 0.02 * first**2 * 0.98 + 0.02 * after**2
+        second = 0.5 * (mean / (1 - 0.81)) / np.sqrt(square / (1 - 0.98**2))
+        assert_allclose(trained.params["a"], -1 - second, rtol=1e-6)
 
 
 def test_every_row_is_drawn_and_rows_of_several_arrays_stay_together():

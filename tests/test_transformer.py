@@ -287,10 +287,21 @@ def test_parameters_are_drawn_with_the_variances_that_are_told():
         assert_allclose(params["layer 1"]["mlp"]["W_2"].var(), 1 / 300, rtol=0.03)
         if unembedding == "separate":
             assert_allclose(params["unembedding"]["W"].var(), 1 / 200, rtol=0.03)
-        flat = [array for array in leaves(params) if array.ndim == 1]
-        assert flat and all(set(np.unique(array)) in ({0.0}, {1.0}) for array in flat)
-    config = replace(config, positions="relative")
-    assert_array_equal(init_transformer(np.random.default_rng(5), config)["layer 1"]["attention"]["relative"], 0)
+        drawn = [array for array in leaves(params) if array.var() > 0]
+        assert max(abs(array.mean()) / array.std() * array.size**0.5 for array in drawn) < 4
+        assert_what_is_not_drawn(params)
+    assert_what_is_not_drawn(init_transformer(np.random.default_rng(5), replace(config, positions="relative")))
+
+
+def assert_what_is_not_drawn(params):
+    """Gains are one, biases and relative positions zero."""
+    for name, part in params.items():
+        if isinstance(part, dict):
+            assert_what_is_not_drawn(part)
+        elif name.startswith("b") or name in ("gain", "relative"):
+            assert_array_equal(part, 1 if name == "gain" else 0)
+        else:
+            assert part.var() > 0
 
 
 def test_padding_has_no_influence():
