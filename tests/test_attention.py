@@ -362,6 +362,17 @@ def test_a_row_far_below_the_others_is_not_lost():
         scaled_dot_product_attention(scores, np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), scale=1)[1],
         softmax(scores),
     )
+    for bound in (np.inf, 1001.0):
+        mixed = online_softmax([(scores.copy(), np.eye(2, dtype=np.float32))], bound)
+        assert_allclose(mixed, softmax(scores), rtol=1e-6)
+
+
+def test_many_large_scores_do_not_add_up_to_infinity():
+    for size in (30, 39, 41, 79, 88):
+        scores = np.full((1, 20_000), size, np.float32)
+        assert_allclose(softmax(scores), np.full((1, 20_000), 5e-5), rtol=1e-4)
+        V = np.full((20_000, 1), 1e4, np.float32)
+        assert_allclose(online_softmax([(scores.copy(), V)], float(size)), [[1e4]], rtol=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(3, 1000, 300), (2, 2, 700, 400), (70, 5, 64, 64), (600, 700)])

@@ -119,6 +119,8 @@ def test_tokens_and_sentences_are_turned_into_each_other_or_refused():
     assert corpus.encode("").dtype == corpus.encode("the king").dtype == int
     with pytest.raises(ValueError, match=rf"from 0 to {len(corpus.words) - 1}, but there is -1"):
         corpus.decode([0, -1])
+    with pytest.raises(ValueError, match=rf"from 0 to {len(corpus.words) - 1}, but there is {len(corpus.words)}"):
+        corpus.decode([0, len(corpus.words)])
 
 
 def test_rows_that_cannot_repeat_are_refused():
@@ -126,6 +128,15 @@ def test_rows_that_cannot_repeat_are_refused():
         repeated(np.random.default_rng(7), 2, n_symbols=3)
     with pytest.raises(ValueError, match="they are 8 and 20"):
         repeated(np.random.default_rng(7), 2, length=8)
+
+
+@pytest.mark.parametrize(("name", "share"), [("coreference", 1 / 4), *((name, 1 / 10) for name in list(CORPORA)[1:])])
+def test_the_share_for_the_test_is_as_told(name, share):
+    make, rows = CORPORA[name]
+    for told, options in [(share, {}), (1 / 3, {"share_for_test": 1 / 3})]:
+        corpus = make(np.random.default_rng(1), **options)
+        n_test, n = len(corpus.test[rows]), len(corpus.test[rows]) + len(corpus.train[rows])
+        assert abs(n_test - told * n) <= 0.5
 
 
 def test_pairs_of_nouns_are_parted_by_lot():
