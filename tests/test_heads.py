@@ -161,6 +161,8 @@ def test_a_token_that_nobody_attends_to_may_hold_nan_on_the_way_back():
         ({"W_O": np.ones((4, 12, 7))}, r"W_O must have shape \(4, 13, 7\).*\(4, 12, 7\)"),
         ({"W_K": np.ones((0, 7, 11)), "W_V": np.ones((0, 7, 13))}, r"W_K has 0, W_Q has 4"),
         ({"W_V": np.ones((4, 6, 13))}, r"\(4, 7, 11\), \(4, 7, 11\), \(4, 6, 13\)"),
+        ({"W_O": np.ones((3, 13, 7))}, r"W_O must have shape \(4, 13, 7\).*\(3, 13, 7\)"),
+        ({"X": np.ones(D_MODEL)}, r"X has shape \(7,\), W_Q has shape \(4, 7, 11\)"),
         ({"W_Q": np.ones((7, 11))}, r"W_Q needs three axes.*\(7, 11\)"),
     ],
 )

@@ -183,6 +183,14 @@ def test_the_probe_sees_the_start_and_every_third_step():
     assert trained.losses == list(range(1, 9))
 
 
+def test_steps_are_as_long_as_the_schedule_says():
+    trained = train(
+        *({"W": np.zeros(1)}, lambda params, step: (0.0, {"W": np.ones(1)}), [(step,) for step in range(8)], 8),
+        **{"learning_rate": 0.5, "warm_up": 3, "probe": lambda params: params["W"][0]},
+    )
+    assert_allclose(-np.diff(trained.probes), [0.5 * schedule(step, 8, 3) for step in range(1, 9)], rtol=1e-6)
+
+
 def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell(capsys):
     params, _ = target_problem()
 

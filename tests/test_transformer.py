@@ -331,6 +331,15 @@ def test_only_without_positions_shuffled_tokens_give_shuffled_outputs():
         assert same == (positions == "none")
 
 
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_cross_attention_is_not_told_where_the_tokens_of_the_context_stand(positions):
+    config, params = small(positions=positions, cross=True)
+    context, order = np.random.default_rng(3).normal(size=(5, 6, 12)), np.random.default_rng(4).permutation(6)
+    before = decoder(params, config, tokens(), context=context)
+    assert_allclose(decoder(params, config, tokens(), context=context[:, order]), before, atol=1e-12)
+    assert np.abs(decoder(params, config, tokens(), context=context + 1) - before).max() > 0.01
+
+
 def test_float32_stays_float32():
     for positions in POSITIONS:
         config = replace(BASE, positions=positions, n_token_types=2)
