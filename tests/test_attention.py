@@ -139,6 +139,11 @@ def test_a_query_that_may_attend_to_nothing_gets_zeros():
     grad_Q, grad_K, _ = gradients(np.ones_like(output), Q, K, V, random_mask(0))
     assert_array_equal(grad_Q[0], 0)
     assert np.isfinite(grad_K).all()
+    Q[0], asked = 1, np.ones_like(output)
+    expected = gradients(asked, Q, K, V, random_mask(0))
+    asked[0] = np.nan  # nor does it let a gradient through
+    for grad, wanted in zip(gradients(asked, Q, K, V, random_mask(0)), expected):
+        assert_allclose(grad, wanted)
 
 
 def test_without_any_key_the_output_is_zero():
@@ -325,7 +330,9 @@ def test_float16_is_kept_but_not_computed_in():
     output, weights = scaled_dot_product_attention(Q, K, V)
     assert output.dtype == weights.dtype == np.float16
     assert_allclose(output, [[1]], rtol=1e-3)
-    assert_allclose(blockwise_attention(Q, K[:3000], 30 * V[:3000]), [[30]], rtol=1e-3)
+    blocks = blockwise_attention(Q, K[:3000], 30 * V[:3000])
+    assert blocks.dtype == np.float16
+    assert_allclose(blocks, [[30]], rtol=1e-3)
     half = (np.arange(5000) % 2).astype(np.float16)[:, None]
     assert_allclose(blockwise_attention(Q, K[:5000], half, block_size=1), [[0.5]], rtol=1e-3)
     large = np.full((1, 1024), 40, np.float16)  # the dot product is beyond float16

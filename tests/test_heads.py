@@ -124,9 +124,15 @@ def test_types_and_empty_axes_are_kept():
     X = np.full((N, D_MODEL), 100, np.int8)
     expected, _ = multi_head_attention(X.astype(float), *(W.astype(float) for W in small))
     assert_allclose(multi_head_attention(X, *small)[0], expected)
-    for shape in [(0, N), (2, 0)]:
-        output, weights = multi_head_attention(random_tokens(*shape), *random_heads())
+    for shape, d_v in [((0, N), D_V), ((2, 0), D_V), ((2, N), 0)]:
+        X, matrices = random_tokens(*shape), random_heads(d_v=d_v)
+        with Tape() as tape:
+            output, weights = multi_head_attention(X, *matrices)
         assert output.shape == (*shape, D_MODEL) and weights.shape == (shape[0], 4, shape[1], shape[1])
+        assert not output.any()
+        found = tape.gradients(dict(enumerate([X, *matrices])), (output, np.ones_like(output))).values()
+        assert [grad.shape for grad in found] == [array.shape for array in (X, *matrices)]
+        assert not any(grad.any() for grad in found)
     W_Q, W_K, W_V, W_O = random_heads()
     with pytest.raises(TypeError, match="W_O must hold real numbers, but its type is complex128"):
         multi_head_attention(random_tokens(N), W_Q, W_K, W_V, W_O + 0j)

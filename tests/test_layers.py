@@ -1,5 +1,7 @@
 """The layers against PyTorch, and their gradients against autograd and central differences, in float64."""
 
+import functools
+
 import numpy as np
 import pytest
 from differences import assert_gradients
@@ -80,7 +82,8 @@ def test_biases_may_be_missing():
 def test_a_row_that_no_gradient_reaches_has_no_influence_even_when_it_holds_nan():
     X, W, b, W_2, c, gain, bias = arrays((5, 7), (7, 3), (3,), (3, 2), (2,), (7,), (7,))
     X[2] = np.nan
-    for layer, params in [(linear, [W, b]), (feed_forward, [W, b, W_2, c]), (layer_norm, [gain, bias])]:
+    layers = [(linear, [W, b]), (feed_forward, [W, b, W_2, c]), (layer_norm, [gain, bias]), (unembedding, [W.T.copy()])]
+    for layer, params in [*layers, (functools.partial(feed_forward, activation="gelu"), [W, b, W_2, c])]:
         with Tape() as tape:
             Y = layer(X, *params)
         grad = np.ones_like(Y)
@@ -95,11 +98,16 @@ def test_a_row_that_no_gradient_reaches_has_no_influence_even_when_it_holds_nan(
 
 def test_layers_take_no_tokens_at_all():
     W, b, gain = np.ones((7, 3)), np.ones(3), np.ones(7)
-    for shape in [(0, 7), (0, 5, 7), (2, 0, 7)]:
-        X = np.ones(shape)
-        assert linear(X, W, b).shape == (*shape[:-1], 3)
-        assert layer_norm(X, gain, gain).shape == shape
-        assert feed_forward(X, W, b, W.T, gain).shape == shape
+    layers = [(linear, [W, b]), (layer_norm, [gain, gain.copy()]), (feed_forward, [W, b, W.T.copy(), gain])]
+    for layer, params in [*layers, (unembedding, [W.T.copy()])]:
+        for shape in [(0, 7), (0, 5, 7), (2, 0, 7)]:
+            X = np.ones(shape)
+            with Tape() as tape:
+                Y = layer(X, *params)
+            assert Y.shape == (*shape[:-1], 3 if layer in (linear, unembedding) else 7)
+            grads = tape.gradients(dict(enumerate([X, *params])), (Y, Y)).values()
+            assert [grad.shape for grad in grads] == [shape, *(array.shape for array in params)]
+            assert not any(grad.any() for grad in grads)
 
 
 def test_whole_numbers_and_swapped_bytes_count_as_floats():
@@ -205,6 +213,7 @@ def test_sinusoids_are_those_of_the_paper():
         (lambda: sinusoid(3, 5), r"even, but is 5"),
         (lambda: rotary(np.ones((3, 7))), r"even, but is 7"),
         (lambda: rotary(np.ones(4)), r"two axes.*\(4,\)"),
+        (lambda: relative_bias(np.ones(5), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(5,\)"),
         (lambda: relative_bias(np.ones((2, 4)), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(2, 4\)"),
     ],
 )

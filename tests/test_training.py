@@ -30,7 +30,7 @@ def test_a_loss_mask_of_0_and_1_masks_and_what_it_hides_may_hold_anything():
     for loss_mask in ([1, 0, 0], [True, False, False], np.array([1.0, 0.0, 0.0])):
         loss, grad = cross_entropy(logits, targets, loss_mask)
         assert_allclose(loss, np.log(1 + np.exp(-5)))
-        np.testing.assert_array_equal(grad[1:], 0)
+        assert_allclose(grad, np.outer([1, 0, 0], [-1, 1]) / (1 + np.exp(5)))
     with pytest.raises(TypeError, match="made of 0 and 1, but its type is int64"):
         cross_entropy(logits, targets, np.array([2, 0, 0], np.int64))
     with pytest.raises(TypeError, match="targets must be integers, but their type is float64"):
@@ -41,6 +41,9 @@ def test_targets_and_logits_may_be_lists():
     loss, grad = cross_entropy([[0.0, 0.0]], [1])
     assert_allclose(loss, np.log(2))
     assert_allclose(grad, [[0.5, -0.5]])
+    loss, grad = cross_entropy([[0.0, 0.0]] * 4, [1, 0, 1, 1])  # a mean, not a sum
+    assert_allclose(loss, np.log(2))
+    assert_allclose(grad[:2], [[0.125, -0.125], [-0.125, 0.125]])
 
 
 def target_problem():
@@ -212,6 +215,8 @@ def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell(capsys
     [
         (lambda: cross_entropy(np.ones((2, 3)), np.array([0, 3])), r"from 0 to 2, but reach from 0 to 3"),
         (lambda: cross_entropy(np.ones((2, 3)), np.array([0])), r"shape \(2, 3\), targets \(1,\)"),
+        (lambda: cross_entropy(np.ones((2, 3)), np.array([-1, 2])), r"from 0 to 2, but reach from -1 to 2"),
+        (lambda: cross_entropy(np.ones((2, 3)), np.array([0, 1]), [1, 0, 1]), r"targets \(2,\), 2 of \(3,\) count"),
         (lambda: cross_entropy(3.0, 1), r"shape \(\), targets \(\)"),
         (lambda: cross_entropy(np.ones((2, 3)), np.array([0, 1]), np.array([False, False])), r"0 of \(2,\) count"),
     ],

@@ -351,9 +351,14 @@ def test_float32_stays_float32():
 
 
 def test_no_tokens_and_no_texts_are_run_as_well():
-    config, params = small()
-    assert encoder(params, config, np.zeros((0, 7), int)).shape == (0, 7, 11)
-    assert encoder(params, config, np.zeros((2, 0), int)).shape == (2, 0, 11)
+    for positions in POSITIONS:
+        config, params = small(positions=positions, n_key_heads=1)
+        for shape in [(0, 7), (2, 0), (0,)]:
+            for run in (encoder, decoder):
+                with Tape() as tape:
+                    logits = run(params, config, np.zeros(shape, int))
+                assert logits.shape == (*shape, 11)
+                assert not any(grad.any() for grad in leaves(tape.gradients(params, (logits, logits))))
 
 
 # --- what a run has seen --------------------------------------------------------------------------
