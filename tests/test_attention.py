@@ -445,6 +445,16 @@ def test_blocks_of_any_size_give_the_same_output(dtype, tolerance, causal, n_que
     assert_allclose(output, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_of_scores_of_any_size_give_the_same_output(dtype):
+    for size, scale in [(1, 1000.0), (1, -1000.0), (30, None), (1000, None), (1000, 1e-9)]:
+        Q, K, V = random_inputs(dtype=dtype)
+        expected, _ = scaled_dot_product_attention(size * Q, K, V, scale=scale)
+        for block_size in (2, None):
+            output = blockwise_attention(size * Q, K, V, scale=scale, block_size=block_size)
+            assert_allclose(output, expected, rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-6)
+
+
 def test_blocks_hide_what_a_masked_key_holds():
     Q, K, V = random_inputs()
     K[-1], V[-1] = np.nan, np.inf
