@@ -8,7 +8,7 @@ from differences import central_differences
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Forbid, Replace, Tape, Trace, TransformerConfig, decoder, encoder, init_transformer, switch_off
-from attn.layers import relative_bias
+from attn.layers import feed_forward, layer_norm, relative_bias
 from attn.tape import leaves
 from attn.training import cross_entropy
 from attn.transformer import Cache
@@ -389,6 +389,40 @@ def test_a_trace_holds_what_every_layer_has_seen(positions):
     assert_allclose(logits, (normal * gain + bias) @ params["embedding"].T)
     encoder(params, config, tokens())
     assert len(trace.layers) == 2  # a closed trace notes nothing
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_types_of_tokens_are_added_and_the_mlp_bends_as_told(activation):
+    config, params = small(positions="none", norm="none", n_token_types=2, activation=activation)
+    types = np.tile([0, 0, 1, 1, 1, 0, 1], (5, 1))
+    for options, rows in [({"token_types": types}, types), ({}, 0 * types)]:
+        with Trace() as trace:
+            encoder(params, config, tokens(), **options)
+        assert_allclose(trace.embedded[0], params["embedding"][tokens()] + params["token_types"][rows])
+        before, p = trace.layers[1].after_attention, params["layer 2"]["mlp"]
+        assert_allclose(trace.layers[1].after_mlp, before + feed_forward(before, **p, activation=activation))
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 0.1])
+def test_the_stream_is_normalised_where_and_as_told(epsilon):
+    config, params = small(norm="post", epsilon=epsilon, unembedding="none")
+    before, p = decoder(params, replace(config, n_layers=1), tokens()), params["layer 2"]
+    with Trace() as trace:
+        output = decoder(params, config, tokens())
+    assert_allclose(trace.layers[0].after_mlp, before)
+    middle = trace.layers[1].after_attention
+    assert_allclose(output, layer_norm(middle + feed_forward(middle, *mlp(p)), **p["mlp"]["norm"], epsilon=epsilon))
+    config, params = small(epsilon=epsilon, unembedding="none")
+    with Trace() as trace:
+        output = decoder(params, config, tokens())
+    middle, p = trace.layers[1].after_attention, params["layer 2"]
+    normal = layer_norm(middle, **p["mlp"]["norm"], epsilon=epsilon)
+    assert_allclose(trace.layers[1].after_mlp, middle + feed_forward(normal, *mlp(p)))
+    assert_allclose(output, layer_norm(trace.layers[1].after_mlp, **params["norm"], epsilon=epsilon))
+
+
+def mlp(layer):
+    return [layer["mlp"][name] for name in ("W_1", "b_1", "W_2", "b_2")]
 
 
 def test_cross_attention_is_traced_beside_the_other():
