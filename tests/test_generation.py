@@ -42,6 +42,31 @@ def test_greedy_generation_takes_the_likeliest_token_each_time(positions):
     assert len({tuple(row) for row in text}) > 1
 
 
+def test_generation_reads_the_context_that_it_is_given():
+    config, params = small(cross=True)
+    mask = np.arange(6) < np.array([3, 6, 5, 4, 2])[:, None]
+    options = {"context": 3 * np.random.default_rng(2).normal(size=(5, 6, 12)), "context_mask": mask}
+    text = tokens(3)
+    for _ in range(5):
+        text = np.concatenate([text, decoder(params, config, text, **options)[:, -1:].argmax(axis=-1)], axis=1)
+    assert_array_equal(generate(params, config, tokens(3), 5, **options), text)
+    assert (generate(params, config, tokens(3), 5, context=options["context"]) != text).any()
+    assert (generate(params, config, tokens(3), 5, context=0 * options["context"]) != text).any()
+
+
+class Highest:
+    """Stands in for a generator that draws the largest number below 1."""
+
+    def random(self, size):
+        return np.full(size, np.nextafter(1.0, 0))
+
+
+def test_the_highest_draw_is_still_a_token():
+    logits = np.zeros(10)  # the sum of ten tenths is a little below 1
+    assert np.cumsum(softmax(logits))[-1] <= np.nextafter(1.0, 0)
+    assert draw(logits, Highest()) == 9
+
+
 def test_drawing_follows_temperature_and_top_k():
     logits = np.array([0.0, 1.0, 2.0, 3.0])
     rng, many = np.random.default_rng(0), np.tile(logits, (20_000, 1))
@@ -63,6 +88,8 @@ def test_a_seed_gives_the_same_text_and_top_1_is_greedy():
     assert not np.array_equal(texts[0], texts[2])
     best = generate(params, config, tokens(3), 6, temperature=2.0, top_k=1, rng=np.random.default_rng(1))
     assert_array_equal(best, generate(params, config, tokens(3), 6))
+    cold = generate(params, config, tokens(3), 6, temperature=1e-6, rng=np.random.default_rng(1))
+    assert_array_equal(cold, best)
 
 
 def test_a_text_may_be_continued_by_nothing_and_not_beyond_the_last_position():

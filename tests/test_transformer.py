@@ -499,6 +499,14 @@ def test_a_stream_that_is_replaced_everywhere_makes_the_other_runs_output(layer,
     assert np.abs(one[:, 3] - plain[:, 3]).max() > 0.01
 
 
+def test_what_is_replaced_stays_as_it_was_where_it_was_before():
+    config, params = small(d_ff=0)
+    with Trace() as trace:
+        decoder(params, config, tokens(), interventions=[Replace(3, np.zeros(12), 1)])
+    assert_array_equal(trace.layers[0].after_mlp[:, 3], 0)
+    assert (trace.layers[0].after_attention[:, 3] != 0).all()
+
+
 def test_gradients_go_through_interventions():
     config, params = small()
     stream, rows = np.random.default_rng(8).normal(size=12), tokens(4)[:2]
@@ -541,6 +549,7 @@ def test_gradients_go_through_interventions():
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 1, "norm")]), r"but is 'norm'"),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(1, -1)])]), r"\(1, -1\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3, dtype=bool))]), r"\(3, 3\).*of 2 tokens"),
     ],
 )
