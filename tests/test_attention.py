@@ -411,7 +411,7 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
 # Each module may import from those before it.
 ORDER = [
     *["_arrays", "tape", "attention", "heads", "layers", "parameters", "transformer", "generation"],
-    *["training", "corpora", "recordings", "plots", "exercises", "explorables"],
+    *["keeping", "progress", "timing", "training", "corpora", "recordings", "plots", "exercises", "explorables"],
 ]
 
 
