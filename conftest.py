@@ -87,12 +87,12 @@ def packed(book):
 
 @pytest.fixture
 def visit(browser):
-    """Open an address; the page remembers what it asked for and what stood on its console."""
+    """Open an address, in a browser with these options; the page remembers what it asked for and what it said."""
     contexts = []
 
-    def open_page(address, *, width=1280, dark=False, offline=False):
+    def open_page(address, *, width=1280, dark=False, until="networkidle", **options):
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", offline=offline
+            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )
         contexts.append(context)
         page = context.new_page()
@@ -101,8 +101,7 @@ def visit(browser):
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.on("requestfailed", lambda request: page.said.append(f"failed: {request.url}"))
-        page.goto(address)
-        page.wait_for_load_state("networkidle")
+        page.goto(address, wait_until=until)
         return page
 
     yield open_page

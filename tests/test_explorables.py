@@ -53,13 +53,13 @@ def html(figure):
 def blank(visit, tmp_path):
     """Open a page of nothing but explorables, in the given HTML, as a page of the book would hold them."""
 
-    def open_page(*bodies):
+    def open_page(*bodies, **options):
         style = f"<style>{read_source('explorables.css')}</style>"
         script = f"<script>{book_script()}</script>"
         (tmp_path / "page.html").write_text(
             f"<!doctype html><meta charset=utf-8>{style}{''.join(bodies)}{script}", encoding="utf-8"
         )
-        return visit((tmp_path / "page.html").as_uri(), offline=True)
+        return visit((tmp_path / "page.html").as_uri(), offline=True, until="load", **options)  # all is on the page
 
     return open_page
 
