@@ -352,21 +352,31 @@ def test_on_paper_there_is_nothing_to_click(visit, book):
     assert page.locator(".attn-explorable .attn-bar").first.is_visible()
 
 
-def test_on_paper_the_theme_is_light_and_on_the_screen_the_readers_again(visit, book):
+PRINTED = """() => {
+  window.looks = [];
+  const look = () => {
+    const styles = (selector) => [...document.querySelectorAll(selector)].map((node) => getComputedStyle(node));
+    window.looks.push({
+      theme: document.documentElement.dataset.theme, paper: styles("body")[0].backgroundColor,
+      ink: [...new Set(styles("article :is(p, h2, pre span, td, th, legend, output)").map(({ color }) => color))],
+      filters: [...new Set(styles(".cell_output img").map(({ filter }) => filter))],
+    });
+  };
+  look();
+  ["beforeprint", "afterprint"].forEach((name) => addEventListener(name, look));
+}"""
+
+
+def test_printed_in_the_dark_a_page_is_dark_on_white_and_on_the_screen_the_readers_again(visit, book):
     page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), dark=True)
-    themes = page.evaluate(
-        """() => {
-          const theme = () => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor];
-          const found = [theme()];
-          for (const name of ["beforeprint", "afterprint"]) {
-            dispatchEvent(new Event(name));
-            found.push(theme());
-          }
-          return found;
-        }"""
-    )
-    assert themes[0] == themes[2] and themes[0][0] == "dark"
-    assert themes[1] == ["light", "rgb(255, 255, 255)"]
+    page.evaluate(PRINTED)
+    page.pdf()
+    before, printed, after = page.evaluate("looks")
+    assert before == after and before["theme"] == "dark" and before["filters"] != ["none"]
+    assert printed["theme"] == "light" and printed["paper"] == "rgb(255, 255, 255)" and printed["filters"] == ["none"]
+    assert len(printed["ink"]) > 5
+    for ink in printed["ink"]:
+        assert np.mean([int(channel) for channel in re.findall(r"\d+", ink)]) < 128, ink
 
 
 def test_queries_keys_and_values_are_coloured_in_formulas(visit, book):
