@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import traitlets
+from looks import LOOK, look_of
 from numpy.testing import assert_allclose
 
 import attn.explorables
@@ -495,9 +496,14 @@ def test_a_size_that_is_none_is_refused_with_what_was_typed(blank, typed):
         in page.locator(".attn-problem").inner_text()
     )
     assert page.locator(".attn-detail").inner_text() == before
+    assert page.locator(".attn-problem").inner_text().endswith("; the counts are those of 64.")
     assert page.get_by_label("d_k").input_value() == typed
     page.get_by_label("d_k").fill("64")
     assert page.locator(".attn-problem").inner_text() == ""
+    for undo, model in [(click("13B"), "13B"), (press("Start again"), "Small")]:
+        page.get_by_label("d_k").fill(typed)
+        undo(page)
+        assert page.locator(".attn-explorable").evaluate(LOOK) == look_of(ParameterCounter(GPT3, model))
 
 
 def test_tokens_key_heads_and_a_model_are_chosen(blank):
@@ -618,6 +624,8 @@ def test_no_answer_is_marked_before_a_choice_and_a_wrong_one_never_counts(blank)
 def one_of_each():
     rng = np.random.default_rng(11)
     plane = {"axes": ["x", "y"], "spots": {"here": [0, 1], "there": [2, -1]}}
+    alike = softmax(rng.normal(size=(2, 4, 5)) + np.outer([0, 1, 2, 9], [1, 0, 0, 0, 0]))  # most end at the bottom
+    runs = {name: (weights, rng.random(4)) for name, weights in zip(["queries", "all"], alike)}
     figures = [
         explorer(),
         SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
@@ -625,10 +633,10 @@ def one_of_each():
         ScalingExplorer([1, 16, 1024], 4 * rng.normal(size=(3, 5)), chosen=1, scaled=True),
         MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
         UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),
-        heads_explorer(),
+        heads_explorer(W_O=rng.normal(size=(3, 7, 5)) * [1, 1, 0, 1, 1]),  # nothing is written to one axis
         ParameterCounter(GPT3, "175B"),
         CostExplorer(GPT3, "175B", key_heads=8),
-        training_explorer(run=1, moment=2),
+        training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
         GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         self_check(chosen=[1, 1]),
     ]
@@ -644,52 +652,244 @@ def test_every_figure_is_a_pair_of_files_and_in_the_script_of_the_book(blank):
     assert all(type(figure).__name__ in dir(attn.explorables) for figure in EACH.values())
 
 
+def control(page, label):
+    return page.locator("label").filter(has=page.get_by_text(label, exact=True)).locator("input")
+
+
+def key(label, pressed):
+    return lambda page: control(page, label).press(pressed)
+
+
+def click(label):
+    return lambda page: control(page, label).click()
+
+
+def fill(label, text):
+    return lambda page: control(page, label).fill(text)
+
+
+def press(name):
+    return lambda page: page.get_by_role("button", name=name, exact=True).click()
+
+
+def words(text):
+    def give(page):
+        page.locator(".attn-words input").fill(text)
+        press("Use them")(page)
+
+    return give
+
+
+def put(name, value, *place):
+    """The change of one entry of a trait."""
+
+    def change(figure):
+        array = np.array(getattr(figure, name))
+        array[place] = value
+        return {name: array.tolist()}
+
+    return change
+
+
+def attended(text, **others):
+    """The words and vectors of the attention explorer once the reader gives these words, all of them known."""
+    rows, start = [SENTENCE.index(word) for word in text.split()], explorer()
+    return {"tokens": text.split(), **{name: np.array(getattr(start, name))[rows] for name in "QKV"}, **others}
+
+
+I, J = np.indices((5, 5))
+MOVES = {  # what the reader does, and what it does to the state
+    "attention": [
+        (key("q₂", "End"), put("Q", 6, 2, 1)),
+        (click("ate"), {"query": 3}),
+        (key("q₁", "Home"), put("Q", -6, 3, 0)),
+        (click("itself and earlier words"), {"causal": True}),
+        (words("fish cat ate fish"), attended("fish cat ate fish")),
+        (words("fish ate"), attended("fish ate", query=1)),
+    ],
+    "softmax": [
+        (key("fox", "End"), put("scores", 5, 0)),
+        (key("the", "ArrowLeft"), put("scores", -1.1, 2)),
+        (key("temperature", "ArrowRight"), {"temperature": 1.1}),
+        (key("added to every score", "Home"), {"offset": -50.0}),
+        (words("the new fox"), {"tokens": ["the", "new", "fox"], "scores": [-1.1, 0, 5]}),
+        (key("fox", "Home"), put("scores", -5, 2)),
+        (key("temperature", "Home"), {"temperature": 0.1}),
+    ],
+    "query_plane": [
+        (key("q₁", "End"), {"q": [3, 1]}),
+        (key("q₂", "ArrowLeft"), {"q": [3, 0.95]}),
+        (words("one two three"), {"tokens": ["one", "two", "three"]}),
+        (key("q₁", "Home"), {"q": [-3, 0.95]}),
+    ],
+    "scaling": [
+        (key("d_k", "ArrowRight"), {"chosen": 2}),
+        (click("as they are"), {"scaled": False}),
+        (key("d_k", "Home"), {"chosen": 0}),
+        (click("divided by √d_k"), {"scaled": True}),
+    ],
+    "mask": [
+        (click("itself and the word before"), {"mask": (J == I) | (J == I - 1)}),
+        (click("zero after softmax"), {"after": True}),
+        (click("all but itself"), {"mask": J != I}),
+        (
+            words("fish cat fish"),
+            lambda figure: {
+                "tokens": ["fish", "cat", "fish"],
+                "scores": np.array(figure.scores)[np.ix_([4, 2, 4], [4, 2, 4])],
+                "mask": ~np.eye(3, dtype=bool),
+            },
+        ),
+        (click("−∞ before softmax"), {"after": False}),
+    ],
+    "update_plane": [
+        (key("big", "End"), put("scores", 8, 0)),
+        (key("tower", "Home"), put("scores", -4, 1)),
+        (key("tower", "ArrowRight"), put("scores", -3.9, 1)),
+    ],
+    "heads": [
+        (click("two"), {"head": 1}),
+        (click("wizard"), {"query": 1}),
+        (words("Queen toString Harry"), {"tokens": ["Queen", "toString", "Harry"], "query": 2}),
+        (click("three"), {"head": 2}),
+        (click("toString"), {"query": 1}),
+        (words("who knows"), {"tokens": ["who", "knows"], "query": 1}),
+    ],
+    "parameters": [
+        (click("Small"), lambda figure: figure.presets["Small"]),
+        (fill("n_layers", "13"), {"n_layers": 13}),
+        (click("biases"), {"biases": False}),
+        (click("layer norms"), {"norms": False}),
+        (click("table of positions"), {"positions": False}),
+        (click("unembedding tied to the embedding"), {"tied": False}),
+        (click("13B"), lambda figure: figure.presets["13B"]),
+    ],
+    "cost": [
+        (key("tokens", "End"), {"n_tokens": 2**20}),
+        (key("key heads", "Home"), {"key_heads": 1}),
+        (click("Small"), {"chosen": "Small", "key_heads": 12}),
+        (key("key heads", "ArrowLeft"), {"key_heads": 6}),
+        (key("tokens", "Home"), {"n_tokens": 128}),
+    ],
+    "training": [
+        (key("step", "ArrowRight"), {"moment": 3}),
+        (click("queries"), {"run": 0}),
+        (key("step", "Home"), {"moment": 0}),
+    ],
+    "gauge": [
+        (key("stretch", "End"), {"power": 4}),
+        (click("cosines of queries"), {"shown": 1}),
+        (key("stretch", "ArrowLeft"), {"power": 3.9}),
+        (click("scores"), {"shown": 2}),
+    ],
+    "self_check": [
+        (press("2"), {"chosen": [0, 1]}),
+        (press("22"), {"chosen": [0, 0]}),
+        (press("11"), {"chosen": [1, 0]}),
+    ],
+}
+
+
+def make(figure, change):
+    with figure.hold_trait_notifications():
+        for name, value in (change(figure) if callable(change) else change).items():
+            setattr(figure, name, value)
+
+
 @pytest.mark.parametrize("name", EACH)
-def test_a_figure_says_in_words_what_the_package_computes(blank, name):
-    def signed(numbers, digits=2):
-        return ", ".join(f"{number:.{digits}f}".replace("-", "−") for number in np.ravel(numbers))
-
-    figure, text = EACH[name], blank(html(EACH[name])).locator(".attn-explorable").inner_text()
-    weights = getattr(figure, "weights", None)
-    if name == "softmax":
-        entropy = -np.sum(weights * np.log(weights))
-        assert f"Entropy: {entropy:.2f} nats; equal weights have {np.log(3):.2f}." in text
-    elif name == "query_plane":
-        assert f"Output: ({signed(figure.output, 3)})" in text
-    elif name == "scaling":
-        trace = np.trace(figure.jacobian)
-        assert f"Largest weight {weights.max():.3f}. Trace of the Jacobian {trace:.3f}: the weights answer" in text
-    elif name == "update_plane":
-        assert f"({signed(figure.E)}) + ΔE ({signed(figure.moved - figure.E)}) = ({signed(figure.moved)})" in text
-    elif name == "heads":
-        row = figure.weights[0, 3]
-        added = figure.updates[:, 3].sum(axis=0)
-        assert f"“Harry” looks most at “{figure.tokens[row.argmax()]}” ({row.max():.2f})." in text
-        told = ", ".join(f"{axis} {signed(entry)}" for axis, entry in zip("abcde", added) if abs(entry) >= 0.005)
-        assert f"All heads together add {told}." in text
-    elif name == "parameters":
-        share = 100 * figure.counts["attention"] / figure.counts["total"]
-        assert f"{figure.counts['total']:,} parameters; {share:.2f} % of them are in the attention matrices." in text
-    elif name == "cost":
-        times = figure.costs["cache"] / figure.costs["parameters"]
-        assert f"2,048 tokens: the keys and values take {times:.2f} times the memory of the parameters." in text
-    elif name == "training":
-        word = figure.tokens[np.argmax(figure.weights[1][2])]
-        loss = f"{figure.losses[1][2]:#.2g}"
-        assert f"Step 10, trained: all. Loss {loss}; most weight on “{word}”." in text
-    elif name == "gauge":
-        still = GaugeExplorer(figure.tokens, figure.Q, figure.K).maps
-        moved = [f"{change:.2f}" for change in np.abs(figure.maps - still).max(axis=(1, 2))]
-        told = f"cosines of keys {moved[0]}, cosines of queries {moved[1]}, scores {moved[2]}"
-        assert moved[2] == "0.00" and f"Largest change so far: {told}." in text
-    elif name == "self_check":
-        assert "1 of 2 right" in text and "Not that one. Joined." in text and "Right. Two more." in text
+def test_a_figure_shows_what_the_package_computes_at_first_and_after_each_move(blank, name):
+    figure, page = one_of_each()[name], blank(html(EACH[name]))
+    root = page.locator(".attn-explorable")
+    kept = root.locator("input, button").first.element_handle()
+    assert root.evaluate(LOOK) == look_of(figure)
+    for number, (move, change) in enumerate(MOVES[name]):
+        move(page)
+        make(figure, change)
+        assert root.evaluate(LOOK) == look_of(figure), number
+        if number == 0 and name != "cost":
+            assert kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
+    if name != "self_check":
+        press("Start again")(page)
+        assert root.evaluate(LOOK) == look_of(EACH[name])
+    assert page.said == []
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_no_browser_fills_in_what_a_control_held_before(blank, name):
+def test_who_comes_back_finds_the_controls_as_the_figure_is(blank, name):
     page = blank(html(EACH[name]))
     assert page.locator("input").count() == page.locator("input[autocomplete=off]").count()
+    for move, _ in MOVES[name]:
+        move(page)
+    page.goto("about:blank")
+    page.go_back()
+    assert page.locator(".attn-explorable").evaluate(LOOK) == look_of(EACH[name])
+
+
+EXPLAINED = """(root) => {
+  const cells = [...root.querySelectorAll("button.attn-cell")];
+  const told = (cell) => {
+    cell.focus();
+    return root.querySelector(".attn-detail").textContent;
+  };
+  return [...cells.map(told), told(cells[0])];
+}"""
+
+
+def test_words_after_a_mask_without_a_name_all_see_each_other(blank):
+    figure, page = one_of_each()["mask"], blank(html(EACH["mask"]))
+    page.get_by_role("button", name="ate to fish:").click()
+    words("cat fish")(page)
+    scores = np.array(figure.scores)[2::2, 2::2]
+    make(figure, {"tokens": ["cat", "fish"], "scores": scores, "mask": np.ones((2, 2), bool)})
+    assert page.locator(".attn-explorable").evaluate(LOOK) == look_of(figure)
+
+
+def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
+    figure, page = one_of_each()["query_plane"], blank(html(EACH["query_plane"]))
+    root, box = page.locator(".attn-explorable"), page.locator(".attn-plane").bounding_box()
+
+    def move(x, y):
+        page.mouse.move(box["x"] + box["width"] * (0.5 + x / 6), box["y"] + box["height"] * (0.5 - y / 6))
+
+    def shows(q):
+        figure.q = q
+        return root.evaluate(LOOK) == look_of(figure)
+
+    move(1, -2)
+    assert shows(EACH["query_plane"].q)
+    page.mouse.down()
+    assert shows([1, -2])
+    move(-1.04, 2.01)
+    assert shows([-1.05, 2])
+    move(3.4, -3.3)
+    assert shows([3, -3])
+    page.mouse.up()
+    move(0, 1)
+    assert shows([3, -3])
+    page.mouse.down()
+    assert shows([0, 1])
+    page.locator(".attn-plane").dispatch_event("pointercancel")
+    move(2, 2)
+    assert shows([0, 1])
+
+
+def test_made_up_vectors_are_of_their_word_and_their_role(blank):
+    page = blank(html(EACH["attention"]))
+    words("who knows who")(page)
+    told = page.locator(".attn-explorable").evaluate(EXPLAINED)
+    sums = [np.array(re.findall(r"([\d.]+) × ([\d.]+)", text), float) for text in [*told[:9:3], *told[9:11]]]
+    query, keys, values = sums[0][:, 0], [pairs[:, 1] for pairs in sums[:3]], np.array(sums[3:])[..., 1]
+    assert (keys[0] == keys[2]).all() and (values[:, 0] == values[:, 2]).all()
+    numbers = [*query, *keys[0], *keys[1], *values[:, 0], *values[:, 1]]
+    assert len(set(numbers)) > 10 and min(numbers) >= 0 and max(numbers) <= 1
+
+
+def test_made_up_scores_are_of_their_pair(blank):
+    page = blank(html(MaskExplorer(["who", "cat"], np.zeros((2, 2)))))
+    words("who knows")(page)
+    told = page.locator(".attn-explorable").evaluate(EXPLAINED)
+    scores = [float(re.search(r"score (\S+),", text)[1]) for text in told[:4]]
+    assert scores[0] == 0 and len(set(scores)) == 4 and max(scores) <= 3
 
 
 FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
@@ -709,8 +909,15 @@ def test_arrow_keys_home_and_end_move_inside_a_table(blank):
     for key, place in moves.items():
         page.keyboard.press(key)
         assert page.evaluate(FOCUSED).split(":")[0] == place, key
-    page.keyboard.press("ArrowRight")
-    assert page.evaluate(FOCUSED).startswith("cat to fish")
+    for cell, keys in {"The to The:": ["ArrowUp", "ArrowLeft"], "fish to fish:": ["ArrowRight", "ArrowDown"]}.items():
+        page.get_by_role("button", name=cell).focus()
+        for pressed in keys:
+            page.keyboard.press(pressed)
+            assert page.evaluate(FOCUSED).startswith(cell), "there is nothing beyond the edge"
+    scrolls = """(cell, keys) => keys.map((key) =>
+      cell.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })))"""
+    cell = page.get_by_role("button", name="cat to cat:")
+    assert cell.evaluate(scrolls, [*moves, "PageDown", "Tab"]) == [False] * len(moves) + [True, True]
 
 
 @pytest.mark.parametrize(
@@ -749,16 +956,19 @@ def test_the_keyboard_stays_where_it_was_when_the_words_change(blank, name):
     assert words.input_value().split() == before
     assert again.evaluate("node => node === document.activeElement")
     words.fill(own)
+    page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 4000)")
     page.keyboard.press("Enter")
-    assert words.evaluate("node => node === document.activeElement")
+    assert words.input_value() == own and words.evaluate("node => node === document.activeElement")
+    assert page.evaluate("scrollY") == 4000, "the page stays where the reader has it"
 
 
 def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
     page = blank(html(EACH["cost"]))
     page.get_by_label("175B").focus()
-    page.keyboard.press("ArrowUp")
-    assert page.locator("input:checked").evaluate("node => node === document.activeElement")
-    assert not page.get_by_label("175B").is_checked()
+    for label in reversed(list(GPT3)[:-1]):  # each key finds what the one before it left
+        page.keyboard.press("ArrowUp")
+        assert control(page, label).is_checked()
+        assert control(page, label).evaluate("node => node === document.activeElement")
     again = page.get_by_role("button", name="Start again")
     again.focus()
     page.keyboard.press("Enter")
@@ -766,23 +976,55 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_figure_that_is_taken_away_listens_no_more(blank, name):
-    left = blank().evaluate(
+def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_is_taken_away(blank, name):
+    found = blank().evaluate(
         """async ([name, state]) => {
-          const listening = [];
+          const listening = [], did = [];
           const model = {
-            get: (key) => state[key], set() {}, save_changes() {},
-            on: (event, listener) => listening.push(event + listener),
-            off: (event, listener) => listening.splice(listening.indexOf(event + listener), 1),
+            get: (key) => did.push("get") && state[key],
+            set: () => did.push("set"),
+            save_changes: () => did.push("save"),
+            on: (event, listener) => listening.push([event, listener]),
+            off: (event, listener) =>
+              listening.splice(listening.findIndex(([name, heard]) => name === event && heard === listener), 1),
           };
-          const end = attnExplorables[name].render({ model, el: document.createElement("div") });
-          const before = listening.length;
-          end();
-          return [before, listening.length];
+          const el = document.createElement("div");
+          const end = attnExplorables[name].render({ model, el });
+          const events = listening.map(([event]) => event), heard = listening.map(([, listener]) => listener);
+          const after = async (work) => {
+            did.length = 0;
+            work();
+            await Promise.resolve();
+            return [...did];
+          };
+          const drawn = await after(() => heard.forEach((listener) => listener()));
+          const control = el.querySelector(".attn-explorable :is(input, .attn-answer)");
+          const told = (await after(() =>
+            ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
+          )).filter((name) => name !== "get");
+          const ended = await after(() => {
+            heard.forEach((listener) => listener());
+            end();
+          });
+          return { events, drawn, told, ended, left: listening.length };
         }""",
         [name, EACH[name].state()],
     )
-    assert left == [len(EACH[name].state()), 0]
+    traits = list(EACH[name].state())
+    assert sorted(found["events"]) == sorted(f"change:{trait}" for trait in traits)
+    assert found["drawn"] == ["get"] * len(traits), "it is drawn once, however much has changed"
+    assert set(found["told"][:-1]) == {"set"} and found["told"][-1] == "save", "the kernel must hear of it"
+    assert found["ended"] == [] and found["left"] == 0
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_what_changes_by_itself_is_spoken_and_what_scrolls_is_reached(blank, name):
+    page = blank(html(EACH[name]))
+    assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
+    assert page.locator(".attn-problem, .attn-why").count() == page.locator("[role=status]").count()
+    for scrolls in page.locator(".attn-scroll").all():
+        named = scrolls.evaluate("box => box.tabIndex === 0 && box.role === 'group' && !!box.ariaLabel")
+        assert named != (scrolls.locator("button[tabindex='0']").count() > 0)
 
 
 def test_vectors_of_another_length_get_their_own_sliders(blank):

@@ -1,0 +1,423 @@
+"""What a figure that moves must show in a given state, worked out by the package: words, numbers, names and shades."""
+
+import itertools
+
+import numpy as np
+
+# What a figure shows. Places in a plane and shades are rounded, so that they can be compared like words.
+LOOK = """(root) => {
+  const rounded = (number) => Math.round(number * 1e4) / 1e4;
+  const text = (node) => node.textContent;
+  const list = (within, selector, one) => [...within.querySelectorAll(selector)].map(one);
+  const label = (input) => text(input.labels[0].querySelector("span"));
+  const shade = (node) => rounded(Number(node.style.getPropertyValue("--attn-w")));
+  const number = (node, name) => Number(node.getAttribute(name));
+  const inPlane = (x, y) => [(x - 160) / (320 / 6), (160 - y) / (320 / 6)].map(rounded);
+  const look = {
+    name: root.getAttribute("aria-label"),
+    says: list(root, ".attn-detail", text),
+    titles: list(root, "legend, caption, .attn-caption", text),
+    chosen: list(root, "input:checked", label),
+    sliders: list(root, "input[type=range]", (input) => [label(input), Number(input.value),
+      input.getAttribute("aria-valuetext"), text(input.labels[0].querySelector("output"))]),
+    fields: list(root, "input[type=number], input[type=text]", (input) => [label(input), input.value]),
+    refused: list(root, ".attn-problem", text),
+    bars: list(root, ".attn-bar", (bar) => {
+      const front = bar.previousElementSibling;
+      return [text(front.querySelector("span") ?? front), text(bar.nextElementSibling), shade(bar)];
+    }),
+    tables: list(root, "table", (table) => ({
+      columns: list(table, "thead th", text),
+      rows: list(table, "tbody th", text),
+      cells: [...table.tBodies[0].rows].map((row) => list(row, "td > *", text)),
+      shades: [...table.tBodies[0].rows].map((row) => list(row, "td > *", shade)),
+      names: list(table, "[aria-label]", (cell) => cell.getAttribute("aria-label")),
+      chosen: list(table, ".attn-chosen th", text),
+      widths: [...new Set([...table.rows].map((row) => row.cells.length))],
+    })),
+    answers: list(root, ".attn-answer", (node) =>
+      [text(node), node.getAttribute("aria-pressed"), node.classList.contains("attn-right")]),
+    explained: list(root, ".attn-why", text),
+    plane: list(root, ".attn-plane", (plane) => ({
+      name: plane.getAttribute("aria-label"),
+      labels: list(plane, "text", text).filter((word) => !/^−?\\d$/.test(word)),
+      ticks: list(plane, ".attn-tick", (node) => [text(node), inPlane(number(node, "x"), number(node, "y") - 4)])
+        .filter(([word]) => /^−?\\d$/.test(word)).map(([word, [x, y]], i) => [word, i % 2 ? y : x]),
+      points: list(plane, "circle", (point) =>
+        [...inPlane(number(point, "cx"), number(point, "cy")), rounded(number(point, "r"))]),
+      arrows: list(plane, "g", (arrow) => {
+        const [shaft, tip] = arrow.children;
+        const { e, f, a, b } = tip.transform.baseVal.consolidate().matrix;
+        const from = inPlane(number(shaft, "x1"), number(shaft, "y1"));
+        const to = inPlane(number(shaft, "x2"), number(shaft, "y2"));
+        return [arrow.getAttribute("visibility"), from, to, inPlane(e, f), [a, -b].map(rounded)];
+      }),
+    })),
+    curves: list(root, ".attn-curve", (path) =>
+      path.getAttribute("d").slice(1).split(" L").map((at) => at.split(",").map(Number))),
+    curveTicks: list(root, ".attn-curves .attn-tick", (node) => [text(node), rounded(number(node, "x"))]),
+    curveLabels: list(root, ".attn-curves .attn-plane-label", (node) =>
+      [text(node), rounded(number(node, "y")), node.getAttribute("visibility")]),
+    cursor: list(root, ".attn-cursor", (line) => [number(line, "x1"), number(line, "x2")].map(rounded)),
+  };
+  return Object.fromEntries(Object.entries(look).filter(([, value]) => value.length));
+}"""
+
+
+def shown(number, digits=2):
+    """Return a number as the figures write it, or nested lists of them."""
+    if np.ndim(number):
+        return [shown(entry, digits) for entry in number]
+    if np.isneginf(number):
+        return "−∞"
+    text = f"{number:.{digits}f}"
+    return (f"{0:.{digits}f}" if float(text) == 0 else text).replace("-", "−")
+
+
+def rounded(numbers):
+    return np.round(np.asarray(numbers, float), 4).tolist()
+
+
+def listed(numbers, digits=2):
+    return f"({', '.join(shown(numbers, digits))})"
+
+
+def slider(label, value, text=None):
+    text = shown(value) if text is None else text
+    return [label, round(value, 2), text, text]
+
+
+def weight_bars(names, weights):
+    return [[name, shown(weight, 3), rounded(weight)] for name, weight in zip(names, weights)]
+
+
+def table(cells, shades=None, *, columns=(), rows=(), names=(), chosen=()):
+    shades = np.zeros(np.shape(cells)) if shades is None else shades
+    return {
+        "columns": list(columns),
+        "rows": list(rows),
+        "cells": cells,
+        "shades": rounded(shades),
+        "names": list(names),
+        "chosen": list(chosen),
+        "widths": [len(cells[0]) + bool(rows)],
+    }
+
+
+def plane(name, labels, points, arrows):
+    """A plane with points of a radius, and arrows from one place to another."""
+    drawn = []
+    for start, end in arrows:
+        way = np.subtract(end, start)
+        seen = "visible" if np.linalg.norm(way) * 320 / 6 >= 4 else "hidden"
+        drawn.append([seen, *map(rounded, [start, end, end, way / np.linalg.norm(way)])])
+    ticks = [[shown(i, 0), i] for i in (-2, -1, 1, 2) for _ in "xy"]
+    return [{"name": name, "labels": labels, "ticks": ticks, "points": rounded(points), "arrows": drawn}]
+
+
+WITH_WORDS = {"attention", "softmax", "query_plane", "mask", "heads"}  # the reader may give some
+
+
+def look_of_attention(figure):
+    tokens, query, Q, K = figure.tokens, figure.query, np.array(figure.Q), np.array(figure.K)
+    scores = Q @ K.T
+    seen = np.tri(len(tokens), dtype=bool) | (not figure.causal)
+    scaled = np.where(seen, scores / np.sqrt(K.shape[1]), -np.inf)
+    told = np.where(seen, shown(figure.weights), "–").tolist()
+    names = [
+        f"{a} to {b}: {'masked' if told[i][j] == '–' else told[i][j]}"
+        for i, a in enumerate(tokens)
+        for j, b in enumerate(tokens)
+    ]
+    steps = [scores[query], scaled[query], figure.weights[query]]
+    shades = [0 * steps[2], 0 * steps[2], steps[2]]
+    columns = ["key of", "score", f"÷ √{K.shape[1]}", "weight"]
+    return {
+        "name": "Attention explorer",
+        "says": ["Point at a number, or move to it with Tab and the arrow keys, to see its sum written out."],
+        "titles": [
+            "Query word",
+            "A word sees",
+            f"Query of “{tokens[query]}”",
+            f"“{tokens[query]}” asks every key",
+            "The whole pattern: each row sums to 1",
+        ],
+        "chosen": [tokens[query], "itself and earlier words" if figure.causal else "all words"],
+        "sliders": [slider(f"q{'₁₂₃'[d]}", entry) for d, entry in enumerate(Q[query])],
+        "fields": [["Your own words (2 to 8; new words get made-up vectors)", " ".join(tokens)]],
+        "tables": [
+            table(shown(np.transpose(steps)), np.transpose(shades), columns=columns, rows=tokens),
+            table(shown([figure.output[query]]), rows=["output"]),
+            table(told, figure.weights, columns=tokens, rows=tokens, names=names, chosen=[tokens[query]]),
+        ],
+    }
+
+
+def look_of_softmax(figure):
+    weights, knobs = figure.weights, []
+    says = f"The weights sum to {weights.sum():.3f}."
+    if figure.knobs:
+        entropy = -sum(weight * np.log(weight) for weight in weights if weight > 0)
+        says += f" Entropy: {shown(entropy)} nats; equal weights have {np.log(len(weights)):.2f}."
+        knobs = [slider("temperature", figure.temperature), slider("added to every score", figure.offset)]
+    return {
+        "name": "Softmax explorer",
+        "says": [says],
+        "sliders": [*map(slider, figure.tokens, figure.scores), *knobs],
+        "fields": [["Your own words (2 to 10)", " ".join(figure.tokens)]],
+        "bars": weight_bars(figure.tokens, weights),
+    }
+
+
+def look_of_query_plane(figure):
+    tokens, asker, weights = figure.tokens, figure.asker, figure.weights
+    name = f"The query of {asker} as an arrow among the keys of {', '.join(tokens)}; the sliders move it."
+    points = np.column_stack([figure.K, 4 + 12 * np.sqrt(weights)])
+    return {
+        "name": "Query plane",
+        "says": [f"Output: {listed(figure.output, 3)}"],
+        "titles": [
+            f"Drag the arrow, the query of “{asker}”, or use the sliders.",
+            f"How much “{asker}” takes from each word:",
+        ],
+        "sliders": [slider(label, entry) for label, entry in zip(["q₁", "q₂"], figure.q)],
+        "fields": [[f"Other labels for these words ({len(tokens)})", " ".join(tokens)]],
+        "bars": weight_bars(tokens, weights),
+        "plane": plane(name, tokens, points, [([0, 0], figure.q)]),
+    }
+
+
+def look_of_scaling(figure):
+    weights, jacobian, size = figure.weights, figure.jacobian, figure.sizes[figure.chosen]
+    trace = np.trace(jacobian)
+    answer = "answer to the scores" if trace > 0.5 else "answer weakly to the scores"
+    answer = answer if trace > 0.05 else "hardly answer to the scores"
+    return {
+        "name": "Scaling explorer",
+        "says": [
+            f"Largest weight {weights.max():.3f}. Trace of the Jacobian {trace:.3f}: the weights {answer}.",
+        ],
+        "titles": ["Scores", "Weights", "Jacobian: what a score (column) does to a weight (row)"],
+        "chosen": ["divided by √d_k" if figure.scaled else "as they are"],
+        "sliders": [slider("d_k", figure.chosen, str(size))],
+        "bars": weight_bars([f"key {j + 1}" for j in range(len(weights))], weights),
+        "tables": [table(shown(jacobian), np.minimum(1, 4 * np.abs(jacobian)))],
+    }
+
+
+def look_of_mask(figure):
+    tokens, mask, weights = figure.tokens, np.array(figure.mask), figure.weights
+    i, j = np.indices(mask.shape)
+    masks = {
+        "all words": i == i,
+        "itself and earlier words": j <= i,
+        "itself and the word before": (j == i) | (j == i - 1),
+        "all but itself": j != i,
+    }
+    told = np.where(mask, shown(weights), "–").tolist()
+    names = [
+        f"{a} to {b}: {told[i][j] if mask[i][j] else 'hidden'}"
+        for i, a in enumerate(tokens)
+        for j, b in enumerate(tokens)
+    ]
+    sums = weights.sum(axis=1)
+    return {
+        "name": "Mask explorer",
+        "says": ["Point at a cell, or move to it with Tab and the arrow keys."],
+        "titles": [
+            "A word may see",
+            "Hidden by",
+            "Weights; press a cell to hide or show a word (column) to a word (row)",
+        ],
+        "chosen": [label for label, same in masks.items() if np.array_equal(mask, same)][:1]
+        + ["zero after softmax" if figure.after else "−∞ before softmax"],
+        "fields": [["Your own words (2 to 8; new pairs get made-up scores)", " ".join(tokens)]],
+        "tables": [
+            table(
+                [[*row, shown(total)] for row, total in zip(told, sums)],
+                np.column_stack([weights, np.zeros(len(tokens))]),
+                columns=[*tokens, "sum"],
+                rows=tokens,
+                names=names,
+            )
+        ],
+    }
+
+
+def look_of_update_plane(figure):
+    tokens, asker, weights = figure.tokens, figure.asker, figure.weights
+    name = f"The word {asker} moved by the values of {', '.join(tokens)}; the sliders set their scores."
+    way = np.cumsum([figure.E, *(weights[:, None] * figure.V)], axis=0)
+    moved, delta = figure.moved, figure.moved - figure.E
+    spots = [[*spot, 7] for spot in figure.spots.values()]
+    return {
+        "name": "Update plane",
+        "says": [f"{listed(figure.E)} + ΔE {listed(delta)} = {listed(moved)}"],
+        "titles": [f"Score of each word for “{asker}”, and its weight:"],
+        "sliders": [slider(token, score, shown(score, 1)) for token, score in zip(tokens, figure.scores)],
+        "bars": weight_bars(tokens, weights),
+        "plane": plane(name, [*figure.axes, *figure.spots], [*spots, [*moved, 4]], itertools.pairwise(way)),
+    }
+
+
+def look_of_heads(figure):
+    tokens, head, query, axes = figure.tokens, figure.head, figure.query, figure.axes
+    weights, updates = figure.weights, figure.updates
+    written = np.flatnonzero(np.any(figure.W_O, axis=(0, 1)))
+    total = updates.sum(axis=0)[query]
+    added = np.vstack([updates[:, query], total])[:, written]
+    row = weights[head, query]
+    told = [f"{axes[d]} {shown(total[d])}" for d in written if abs(total[d]) >= 0.005]
+    return {
+        "name": "Heads explorer",
+        "says": [
+            f"In the head “{figure.heads[head]}”, “{tokens[query]}” looks most at “{tokens[row.argmax()]}” "
+            f"({row.max():.2f}). All heads together add {', '.join(told) or 'nothing'}."
+        ],
+        "titles": [
+            "Head",
+            "Word",
+            f"Pattern of the head “{figure.heads[head]}”",
+            f"What each head adds to “{tokens[query]}”",
+        ],
+        "chosen": [figure.heads[head], tokens[query]],
+        "fields": [
+            [f"Your own words (2 to 8; these mean something here: {', '.join(figure.known)})", " ".join(tokens)]
+        ],
+        "tables": [
+            table(shown(weights[head]), weights[head], columns=tokens, rows=tokens, chosen=[tokens[query]]),
+            table(
+                shown(added),
+                np.minimum(1, np.abs(added)),
+                columns=[axes[d] for d in written],
+                rows=[*figure.heads, "ΔE"],
+                chosen=[figure.heads[head]],
+            ),
+        ],
+    }
+
+
+def look_of_parameters(figure):
+    sizes = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
+    options = {
+        "biases": figure.biases,
+        "layer norms": figure.norms,
+        "table of positions": figure.positions,
+        "unembedding tied to the embedding": figure.tied,
+    }
+    same = [name for name, preset in figure.presets.items() if all(preset[s] == getattr(figure, s) for s in sizes)]
+    counts = {
+        name: figure.counts[name]
+        for name in ["attention", "mlp", "embedding", "unembedding", "positions", "norms", "biases"]
+    }
+    total = figure.counts["total"]
+    return {
+        "name": "Parameter counter",
+        "says": [
+            f"{total:,} parameters; {100 * counts['attention'] / total:.2f} % of them are in the attention matrices."
+        ],
+        "titles": ["Model", "Counted"],
+        "chosen": [*same[:1], *(label for label, counted in options.items() if counted)],
+        "fields": [[size, str(getattr(figure, size))] for size in sizes],
+        "refused": [""],
+        "bars": [[name, f"{count:,}", rounded(count / total)] for name, count in counts.items()],
+    }
+
+
+def look_of_cost(figure):
+    costs, n_heads = figure.costs, figure.presets[figure.chosen]["n_heads"]
+    divisors = [number for number in range(1, n_heads + 1) if n_heads % number == 0]
+    memory = {"parameters": "parameters", "patterns of a layer": "patterns", "keys and values": "cache"}
+    bars = []
+    for label, name in memory.items():
+        power = int(np.log2(costs[name]) // 10)
+        tenths = np.floor(10 * costs[name] / 1024**power + 0.5)  # JavaScript rounds a half up
+        told = f"{tenths / 10:.1f} {['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][power]}"
+        bars.append([label, told, rounded(np.clip((np.log2(costs[name]) - 20) / 30, 0, 1))])
+    return {
+        "name": "Cost explorer",
+        "says": [
+            f"{figure.n_tokens:,} tokens: the keys and values take {costs['cache'] / costs['parameters']:.2f} times "
+            "the memory of the parameters."
+        ],
+        "titles": [
+            "Model",
+            "Memory at two bytes a number; a third of a bar is a factor of a thousand",
+            "Share of the last token's work that depends on how many came before",
+        ],
+        "chosen": [figure.chosen],
+        "sliders": [
+            slider("tokens", int(np.log2(figure.n_tokens)), f"{figure.n_tokens:,}"),
+            slider("key heads", divisors.index(figure.key_heads), str(figure.key_heads)),
+        ],
+        "bars": [*bars, ["pairs of tokens", shown(costs["share"], 3), rounded(costs["share"])]],
+    }
+
+
+def look_of_training(figure):
+    tokens, steps, weights = figure.tokens, np.array(figure.steps), np.array(figure.weights[figure.run])
+    now = weights[figure.moment]
+    places = 340 * np.log1p(steps) / np.log1p(steps[-1])
+    heights = 150 * (1 - weights[-1])
+    order = np.argsort(heights, kind="stable")
+    for above, below in itertools.pairwise(order):
+        heights[below] = max(heights[below], heights[above] + 13)
+    ticks = [[str(step), rounded(340 * np.log1p(step) / np.log1p(steps[-1]))] for step in (1, 10, 100, 1000)]
+    return {
+        "name": "Training explorer",
+        "says": [
+            f"Step {steps[figure.moment]}, trained: {figure.runs[figure.run]}. "
+            f"Loss {figure.losses[figure.run][figure.moment]:#.2g}; most weight on “{tokens[now.argmax()]}”."
+        ],
+        "titles": ["Trained"],
+        "chosen": [figure.runs[figure.run]],
+        "sliders": [slider("step", figure.moment, str(steps[figure.moment]))],
+        "bars": weight_bars(tokens, now),
+        "curves": [
+            np.round(np.stack([places, 150 * (1 - weights[:, j])], axis=1), 1).tolist() for j in range(len(tokens))
+        ],
+        "curveTicks": [["1", 4], *(tick for tick in ticks if int(tick[0]) <= steps[-1])],
+        "curveLabels": [
+            [token, rounded(height + 4), "hidden" if height > 166 else "visible"]
+            for token, height in zip(tokens, heights)
+        ],
+        "cursor": [[rounded(places[figure.moment])] * 2],
+    }
+
+
+def look_of_gauge(figure):
+    names = ["cosines of keys", "cosines of queries", "scores"]
+    still = type(figure)(figure.tokens, figure.Q, figure.K).maps
+    moved = np.abs(figure.maps - still).max(axis=(1, 2))
+    one = figure.maps[figure.shown]
+    return {
+        "name": "Gauge explorer",
+        "says": [f"Largest change so far: {', '.join(f'{name} {shown(most)}' for name, most in zip(names, moved))}."],
+        "titles": ["Show", names[figure.shown]],
+        "chosen": [names[figure.shown]],
+        "sliders": [slider("stretch", figure.power, f"× {shown(2**figure.power)}")],
+        "tables": [table(shown(one), np.abs(one) / np.abs(one).max(), columns=figure.tokens, rows=figure.tokens)],
+    }
+
+
+def look_of_self_check(figure):
+    answers, explained, right = [], [], 0
+    for question, chosen in zip(figure.questions, figure.chosen):
+        for j, answer in enumerate(question["answers"]):
+            answers.append([answer["text"], str(j == chosen).lower(), j == chosen == question["right"]])
+        word = "Right." if chosen == question["right"] else "Not that one."
+        explained.append("" if chosen < 0 else f"{word} {question['answers'][chosen]['why']}")
+        right += chosen == question["right"]
+    asked = [f"{i}. {question['ask']}" for i, question in enumerate(figure.questions, 1)]
+    return {
+        "name": "Questions",
+        "titles": [*asked, f"{right} of {len(asked)} right"],
+        "answers": answers,
+        "explained": explained,
+    }
+
+
+def look_of(figure):
+    """Return what `LOOK` must find in the figure's page."""
+    look = {"refused": [""] if figure._name in WITH_WORDS else [], **globals()[f"look_of_{figure._name}"](figure)}
+    return {part: found for part, found in look.items() if found}
