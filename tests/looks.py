@@ -421,3 +421,51 @@ def look_of(figure):
     """Return what `LOOK` must find in the figure's page."""
     look = {"refused": [""] if figure._name in WITH_WORDS else [], **globals()[f"look_of_{figure._name}"](figure)}
     return {part: found for part, found in look.items() if found}
+
+
+def factor(number):
+    return f"({shown(number)})" if number < 0 else shown(number)
+
+
+def sum_of(one, other):
+    return " + ".join(f"{factor(a)} × {factor(b)}" for a, b in zip(one, other))
+
+
+def meanings_of_attention(figure):
+    """What each number of the attention explorer means, in the order of its cells: steps, output, pattern."""
+    tokens, Q, K, V, weights = figure.tokens, *map(np.array, (figure.Q, figure.K, figure.V)), figure.weights
+    scores, n, d_k = Q @ K.T, len(tokens), K.shape[1]
+
+    def scaled(i, j):
+        if figure.causal and j > i:
+            return f"“{tokens[j]}” comes after “{tokens[i]}”: its score becomes −∞, so its weight is 0."
+        return f"{shown(scores[i, j])} ÷ √{d_k} = {shown(scores[i, j] / np.sqrt(d_k))}"
+
+    def weight(i, j):
+        if figure.causal and j > i:
+            return scaled(i, j)
+        powers = [f"e^{factor(score / np.sqrt(d_k))}" for score in scores[i, : i + 1 if figure.causal else n]]
+        return f"weight({tokens[i]} → {tokens[j]}) = {powers[j]} ÷ ({' + '.join(powers)}) = {shown(weights[i, j])}"
+
+    query, steps = figure.query, []
+    for j in range(n):
+        score = f"score({tokens[query]}, {tokens[j]}) = {sum_of(Q[query], K[j])} = {shown(scores[query, j])}"
+        steps += [score, scaled(query, j), weight(query, j)]
+    output = [
+        f"output{'₁₂'[d]} = {sum_of(weights[query], V[:, d])} = {shown(figure.output[query, d])}"
+        for d in range(V.shape[1])
+    ]
+    return [*steps, *output, *(weight(i, j) for i in range(n) for j in range(n))]
+
+
+def meanings_of_mask(figure):
+    """What each number of the mask explorer means."""
+    told = []
+    for i, word in enumerate(figure.tokens):
+        for j, other in enumerate(figure.tokens):
+            if figure.mask[i][j]:
+                numbers = f"score {shown(figure.scores[i][j])}, weight {shown(figure.weights[i, j])}"
+                told.append(f"“{word}” may see “{other}”: {numbers}. Press to hide it.")
+            else:
+                told.append(f"“{other}” is hidden from “{word}”. Press to show it.")
+    return told

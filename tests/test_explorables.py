@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import traitlets
-from looks import LOOK, look_of
+from looks import LOOK, look_of, meanings_of_attention, meanings_of_mask
 from numpy.testing import assert_allclose
 
 import attn.explorables
@@ -833,6 +833,40 @@ EXPLAINED = """(root) => {
   };
   return [...cells.map(told), told(cells[0])];
 }"""
+MEANINGS = {"attention": meanings_of_attention, "mask": meanings_of_mask}
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_each_number_is_explained_and_anew_after_each_change(blank, name):
+    figure, page, meanings = one_of_each()[name], blank(html(EACH[name])), MEANINGS[name]
+    root, told = page.locator(".attn-explorable"), page.locator(".attn-detail")
+    assert root.evaluate(EXPLAINED) == [*meanings(figure), meanings(figure)[0]]
+    for number, (move, change) in enumerate(MOVES[name]):
+        before = figure.tokens
+        move(page)
+        make(figure, change)
+        expected = meanings(figure)[0] if figure.tokens == before else look_of(figure)["says"][0]
+        assert told.text_content() == expected, number
+        assert root.evaluate(EXPLAINED) == [*meanings(figure), meanings(figure)[0]], number
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "place", "change"),
+    [
+        ("attention", "black to The:", 17 + 5, {"query": 1}),
+        ("mask", "ate to fish:", 3 * 5 + 4, put("mask", True, 3, 4)),
+        ("mask", "ate to The:", 3 * 5, put("mask", False, 3, 0)),
+    ],
+)
+def test_a_cell_that_is_pressed_without_mouse_or_keyboard_does_what_it_says_and_tells_it(
+    blank, name, cell, place, change
+):
+    figure, page = one_of_each()[name], blank(html(EACH[name]))
+    page.get_by_role("button", name=cell).dispatch_event("click")
+    make(figure, change)
+    found, expected = page.locator(".attn-explorable").evaluate(LOOK), look_of(figure)
+    assert found.pop("says") == [MEANINGS[name](figure)[place]] and expected.pop("says")
+    assert found == expected
 
 
 def test_words_after_a_mask_without_a_name_all_see_each_other(blank):

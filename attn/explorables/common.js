@@ -235,17 +235,23 @@ function moveByArrows(table) {
   });
 }
 
-// A line that reports what the hovered or focused thing means. Spoken once it has been quiet for a moment.
+// A line that reports what the hovered, focused or pressed thing means; `retell` does so again after a change. Spoken
+// once it has been quiet for a moment.
 function reporter() {
   const line = element("p", { className: "attn-detail", "aria-live": "polite" });
-  const tell = (text) => {
+  let meaning = () => "";
+  const retell = () => {
+    const text = meaning();
     if (line.textContent !== text) line.textContent = text;
   };
-  const explain = (node, text) => {
-    node.addEventListener("pointerenter", () => tell(text()));
-    node.addEventListener("focus", () => tell(text()));
+  const mean = (text) => {
+    meaning = text;
+    retell();
   };
-  return { line, tell, explain };
+  const tell = (text) => mean(() => text);
+  const explain = (node, text) =>
+    ["pointerenter", "focus", "click"].forEach((name) => node.addEventListener(name, () => mean(text)));
+  return { line, tell, explain, retell };
 }
 
 // A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them. Where a
@@ -339,6 +345,7 @@ function figure({ label, names, fixed = () => [], build }) {
       if (now !== drawn) update = keepingFocus(root, () => build(means));
       drawn = now;
       update(state);
+      means.retell();
     });
   };
 }

@@ -53,7 +53,6 @@ function build({ start, read, change, reset, line, tell, explain, draw }) {
     const cell = button("attn-cell", "", () => {
       const { mask } = read();
       change({ mask: mask.with(i, mask[i].with(j, !mask[i][j])) });
-      tell(cellText(i, j));
     });
     explain(cell, () => cellText(i, j));
     return cell;
