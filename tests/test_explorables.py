@@ -878,6 +878,39 @@ def test_words_after_a_mask_without_a_name_all_see_each_other(blank):
     assert page.locator(".attn-explorable").evaluate(LOOK) == look_of(figure)
 
 
+@pytest.mark.parametrize(
+    ("name", "fewest", "most"),
+    [("attention", 2, 8), ("softmax", 2, 10), ("query_plane", 3, 3), ("mask", 2, 8), ("heads", 2, 8)],
+)
+def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(blank, name, fewest, most):
+    page = blank(html(EACH[name]))
+    root, before, address = page.locator(".attn-explorable"), look_of(EACH[name]), page.url
+    field = before["fields"][0][0]
+    takes = most if fewest == most else f"{fewest} to {most}"
+
+    def refused(text, number):
+        words(text)(page)
+        said = f"{number} {'word' if number == 1 else 'words'} given; this figure takes {takes}."
+        return root.evaluate(LOOK) == {**before, "fields": [[field, text]], "refused": [said]}
+
+    for number in (0, 1, fewest - 1, most + 1):
+        assert refused(" ".join(["word"] * number), number)
+    assert refused("\u200b \u00ad one\u200b \u2060\u200d", 1), "what has no width is no word"
+    words(" ".join(EACH[name].tokens))(page)
+    assert root.evaluate(LOOK) == before
+    assert refused("one", 1)
+    press("Start again")(page)
+    assert root.evaluate(LOOK) == before
+    for number in {fewest, most}:
+        own = [f"word{i}" for i in range(number)]
+        words(f"  {'  '.join(own)} ")(page)
+        found = root.evaluate(LOOK)
+        assert found["fields"] == [[field, " ".join(own)]] and found["refused"] == [""]
+        assert found["tables"][-1 if name != "heads" else 0]["rows"] == own if "tables" in found else True
+        assert [bar[0] for bar in found.get("bars", [])] in ([], own)
+    assert page.url == address and page.said == []
+
+
 def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
     figure, page = one_of_each()["query_plane"], blank(html(EACH["query_plane"]))
     root, box = page.locator(".attn-explorable"), page.locator(".attn-plane").bounding_box()
@@ -1036,11 +1069,13 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
           const told = (await after(() =>
             ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
           )).filter((name) => name !== "get");
+          const again = [...el.querySelectorAll("button")].filter(({ textContent }) => textContent === "Start again");
+          const drawnAgain = await after(() => again.forEach((button) => button.click()));
           const ended = await after(() => {
             heard.forEach((listener) => listener());
             end();
           });
-          return { events, drawn, told, ended, left: listening.length };
+          return { events, drawn, told, drawnAgain, ended, left: listening.length };
         }""",
         [name, EACH[name].state()],
     )
@@ -1048,6 +1083,8 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
     assert sorted(found["events"]) == sorted(f"change:{trait}" for trait in traits)
     assert found["drawn"] == ["get"] * len(traits), "it is drawn once, however much has changed"
     assert set(found["told"][:-1]) == {"set"} and found["told"][-1] == "save", "the kernel must hear of it"
+    if name != "self_check":
+        assert found["drawnAgain"][-1] == "get", "what was typed goes even if nothing has changed"
     assert found["ended"] == [] and found["left"] == 0
 
 

@@ -254,6 +254,8 @@ function reporter() {
   return { line, tell, explain, retell };
 }
 
+const VISIBLE = /[^\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
+
 // A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them. Where a
 // word is a label and nothing is computed from it, the field is called so.
 function wordField({ words, fewest = 2, most, note = "", called = "Your own words", onWords }) {
@@ -265,7 +267,7 @@ function wordField({ words, fewest = 2, most, note = "", called = "Your own word
     element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
   row.addEventListener("submit", (event) => {
     event.preventDefault();
-    const own = input.value.trim().split(/\s+/).filter(Boolean);
+    const own = input.value.split(/\s+/).filter((word) => VISIBLE.test(word));
     const fits = own.length >= fewest && own.length <= most;
     const given = `${own.length} ${own.length === 1 ? "word" : "words"} given`;
     problem.textContent = fits ? "" : `${given}; this figure takes ${range}.`;
@@ -336,16 +338,21 @@ function figure({ label, names, fixed = () => [], build }) {
       model.save_changes();
     };
     const start = read();
-    const reset = button("attn-button", "Start again", () => change(start));
-    const means = { start, read, change, reset, draw, ...reporter() };
     let drawn, update;
-    return follow(model, names, () => {
+    const show = () => {
       const state = read();
       const now = JSON.stringify(fixed(state));
       if (now !== drawn) update = keepingFocus(root, () => build(means));
       drawn = now;
       update(state);
       means.retell();
+    };
+    const reset = button("attn-button", "Start again", () => {
+      drawn = null; // what was typed and refused goes as well
+      change(start);
+      show();
     });
+    const means = { start, read, change, reset, draw, ...reporter() };
+    return follow(model, names, show);
   };
 }
