@@ -284,6 +284,14 @@ def test_progress_that_cannot_be_read_harms_nothing(visit, address):
     assert page.said == [] and not page.locator(".attn-progress").is_visible()
 
 
+def test_without_javascript_a_figure_says_what_it_shows_and_needs(visit, book):
+    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), java_script_enabled=False)
+    said = [text.split("\n\n") for text in page.locator("[data-explorable]").all_inner_texts()]
+    assert [shows.split(":")[0] for shows, _ in said] == ["Query plane", "Attention explorer", "Questions"]
+    for _, needs in said:
+        assert re.fullmatch("To .+, run .+ cell in JupyterLab, or open the built book with JavaScript[.]", needs)
+
+
 @pytest.mark.parametrize("words", ["softmax", "sqrt(d_k)", "W_Q"])
 def test_search_finds_the_words_of_formulas_also_in_a_book_opened_as_a_file(visit, book, address, words):
     for place in (address, book.as_uri()):
