@@ -248,6 +248,9 @@ def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, boo
         assert page.locator("mjx-container").count() > 0
         assert page.locator(".attn-explorable").count() > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sliders = page.locator(".attn-explorable input[type=range]")
+    lengths = sliders.evaluate_all("sliders => sliders.map((slider) => slider.clientWidth)")
+    assert min(lengths, default=width) >= (120 if width > 1000 else 70)
     results = Axe().run(page, options=AXE)
     assert results.violations_count == 0, results.generate_report()
 

@@ -959,6 +959,19 @@ def test_made_up_scores_are_of_their_pair(blank):
     assert scores[0] == 0 and len(set(scores)) == 4 and max(scores) <= 3
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
+    page = blank(html(EACH["softmax"]), forced_colors="active", dark=dark)
+    ink, paper, border = page.evaluate(
+        """() => {
+          const [bar, colour] = [document.querySelector(".attn-bar"), (style) => style.backgroundColor];
+          return [getComputedStyle(bar, "::before"), getComputedStyle(bar)].map(colour)
+            .concat(getComputedStyle(bar).borderTopColor);
+        }"""
+    )
+    assert re.findall(r"\d+", ink)[:3] == re.findall(r"\d+", border)[:3] != re.findall(r"\d+", paper)[:3]
+
+
 FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
 
 
