@@ -4,6 +4,23 @@
 const log = console.log;
 console.log = (...words) => /^\[(PST|togglebutton)\]/.test(words[0]) || log(...words);
 
+// Its buttons die where a browser keeps nothing. There, what they keep lasts as long as the page is open.
+let kept = null;
+try {
+  kept = localStorage;
+} catch {
+  // refused
+}
+if (!kept) {
+  const notes = new Map();
+  const value = {
+    getItem: (key) => notes.get(key) ?? null,
+    setItem: (key, text) => notes.set(key, text),
+    removeItem: (key) => notes.delete(key),
+  };
+  Object.defineProperty(window, "localStorage", { value });
+}
+
 // Then it gives no names to some buttons, no landmark to the logo, and a role that ARIA has retired to each reference.
 document.addEventListener("DOMContentLoaded", () => {
   // Search shows a passage of each page it finds, which it may not fetch where the book is opened from a file.

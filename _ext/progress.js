@@ -23,7 +23,9 @@ function keep(name, done) {
 }
 
 function checkbox(text, name) {
-  const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: load()[name] === true });
+  const box = Object.assign(document.createElement("input"), {
+    type: "checkbox", autocomplete: "off", checked: load()[name] === true, // after Back, too, what is kept
+  });
   const label = document.createElement("label");
   label.className = "attn-done";
   label.append(box, ` ${text}`);

@@ -278,6 +278,8 @@ def test_what_was_read_and_solved_is_remembered_until_the_reader_forgets_it(visi
     page.goto(f"{address}/chapters/index.html")
     page.get_by_role("button", name="Forget this").click()
     assert page.evaluate("localStorage.getItem('attention-worked-out')") is None and not progress.is_visible()
+    page.go_back()
+    assert page.get_by_label("Solved").count() > 2 and page.locator("#exercises :checked").count() == 0
 
 
 def test_progress_that_cannot_be_read_harms_nothing(visit, address):
@@ -285,6 +287,23 @@ def test_progress_that_cannot_be_read_harms_nothing(visit, address):
     page.evaluate("localStorage.setItem('attention-worked-out', '{broken')")
     page.reload()
     assert page.said == [] and not page.locator(".attn-progress").is_visible()
+
+
+def test_where_a_browser_keeps_nothing_the_buttons_work_all_the_same(visit, address):
+    page = visit(f"{address}/chapters/index.html")
+    chapter = f"{address}/chapters/02_queries_keys_values.html"
+    page.set_content(f"<iframe sandbox='allow-scripts' src='{chapter}' width=1200 height=800></iframe>")
+    page.wait_for_load_state("networkidle")
+    inside = page.frame(url=chapter)
+    assert inside.evaluate("() => { try { return !document.cookie } catch { return 'refused' } }") == "refused"
+    themes = []
+    for _ in range(3):
+        inside.locator(".theme-switch-button").first.click()
+        themes.append(inside.evaluate("document.documentElement.dataset.mode"))
+    assert set(themes) == {"light", "dark", "auto"}
+    solved = inside.get_by_label("Solved").first
+    solved.check()
+    assert solved.is_checked() and inside.locator(".attn-explorable").count() > 2
 
 
 def test_without_javascript_a_figure_says_what_it_shows_and_needs(visit, book):
