@@ -1,0 +1,79 @@
+"""The figures of the built book in Firefox: alive, moved by the keyboard, and saying what they say in Chromium.
+
+Playwright drives only a Firefox of its own making. Marionette is what any Firefox understands: each message is JSON,
+with its length in front.
+"""
+
+import contextlib
+import itertools
+import json
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+from looks import LOOK
+from test_book import CHAPTERS
+
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
+LOOKS = f"[...document.querySelectorAll('.attn-explorable')].map({LOOK})"
+SLIDERS = ".attn-explorable input[type=range]"
+END = "\ue010"  # the key, as WebDriver writes it
+
+
+@contextlib.contextmanager
+def marionette(process):
+    """Yield a function that has Firefox do something and returns its answer."""
+    lines = (re.search(r"Listening on port (\d+)", line) for line in process.stdout)
+    port = next((int(found[1]) for found in lines if found), None)
+    assert port, "Firefox does not start"
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection, connection.makefile("rb") as incoming:
+
+        def receive():
+            return json.loads(incoming.read(int(b"".join(iter(lambda: incoming.read(1), b":")))))
+
+        numbers = itertools.count()
+
+        def do(command, **parameters):
+            message = json.dumps([0, next(numbers), command, parameters]).encode()
+            connection.sendall(b"%d:%b" % (len(message), message))
+            _, _, error, answer = receive()
+            assert error is None, error
+            return answer
+
+        assert receive()["marionetteProtocol"] == 3
+        do("WebDriver:NewSession")
+        yield do
+        do("Marionette:Quit", flags=["eForceQuit"])
+
+
+@pytest.fixture
+def firefox(tmp_path):
+    if not FIREFOX:
+        pytest.skip("no Firefox on this machine (on Debian: apt install firefox-esr)")
+    (tmp_path / "user.js").write_text('user_pref("marionette.port", 0);\n')  # any that is free
+    command = [FIREFOX, "--headless", "--marionette", "--no-remote", "--profile", tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            with marionette(process) as do:
+                yield do
+        except BaseException:
+            process.kill()
+            raise
+
+
+def test_figures_are_alive_and_moved_by_the_keyboard_in_firefox_as_in_chromium(firefox, visit, book):
+    def looks():
+        return firefox("WebDriver:ExecuteScript", script=f"return {LOOKS}", args=[])["value"]
+
+    for name in CHAPTERS:
+        page = visit((book / name).as_uri(), until="load")
+        firefox("WebDriver:Navigate", url=page.url)
+        assert looks() == page.evaluate(LOOKS)
+        assert len(looks()) == page.locator("[data-explorable]").count() > 0
+        for slider in page.locator(SLIDERS).all():
+            slider.press("End")
+        for slider in firefox("WebDriver:FindElements", using="css selector", value=SLIDERS):
+            firefox("WebDriver:ElementSendKeys", id=next(iter(slider.values())), text=END)
+        assert looks() == page.evaluate(LOOKS)
