@@ -825,6 +825,30 @@ def test_who_comes_back_finds_the_controls_as_the_figure_is(blank, name):
     assert page.locator(".attn-explorable").evaluate(LOOK) == look_of(EACH[name])
 
 
+OTHERS = [  # states that no move above leads to
+    SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], 3.0, 7.0),
+    ScalingExplorer([1, 4], [[9, 1, 0], [6, 1, 0]]),  # the weights hardly answer to the scores
+    ScalingExplorer([1, 4], [[9, 1, 0], [6, 1, 0]], chosen=1, scaled=True),  # weakly
+    ScalingExplorer([1, 4], [[9, 1, 0], [2, 1, 0]], chosen=1, scaled=True),  # or plainly
+    explorer(causal=True, query=0),
+    MaskExplorer(["a", "b"], [[0, 5], [-5, 0]], [[False, False], [True, False]]),
+    training_explorer(steps=[0, 3, 5, 9]),
+    self_check(),
+    self_check(chosen=[1, -1]),
+]
+
+
+def test_a_figure_shows_what_the_package_computes_in_other_states(blank):
+    page = blank(*map(html, OTHERS))
+    for root, figure in zip(page.locator(".attn-explorable").all(), OTHERS, strict=True):
+        assert root.evaluate(LOOK) == look_of(figure)
+
+
+def test_a_weight_that_is_nothing_adds_nothing_to_the_entropy(blank):
+    page = blank(html(SoftmaxExplorer(["fox", "dog"], [100, 0], 0.1, knobs=True)))
+    assert "Entropy: 0.00 nats; equal weights have 0.69." in page.locator(".attn-detail").inner_text()
+
+
 EXPLAINED = """(root) => {
   const cells = [...root.querySelectorAll("button.attn-cell")];
   const told = (cell) => {
