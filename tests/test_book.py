@@ -7,6 +7,7 @@ import re
 from urllib.parse import unquote, urlsplit
 
 import build
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import yaml
@@ -432,3 +433,35 @@ def test_queries_keys_and_values_are_coloured_in_formulas(visit, book):
 )
 def test_only_queries_keys_and_values_are_coloured(latex, expected):
     assert colour_symbols(latex) == expected
+
+
+CUT = """(svg) => {
+  document.body.innerHTML = svg;
+  const frame = document.querySelector("svg").getBoundingClientRect();
+  const isCut = ({ left, right, top, bottom }) =>
+    left < frame.left - 0.5 || right > frame.right + 0.5 || top < frame.top - 0.5 || bottom > frame.bottom + 0.5;
+  const texts = [...document.querySelectorAll("g[id^=text]")];
+  const said = (text) => [...text.childNodes].find((node) => node.nodeType === Node.COMMENT_NODE).data.trim();
+  return [texts.length, texts.filter((text) => isCut(text.getBoundingClientRect())).map(said)];
+}"""  # Matplotlib draws its letters as shapes, and leaves what they say in a comment
+
+
+def test_no_text_of_a_figure_is_cut(visit, book, soups):
+    page, cut = visit("about:blank"), []
+    for name, soup in soups.items():
+        for image in soup.select(".cell_output img"):
+            texts, found = page.evaluate(CUT, (book / name).parent.joinpath(image["src"]).read_text(encoding="utf-8"))
+            assert texts > 0, image
+            cut += [(name, image["alt"], text) for text in found]
+    assert not cut
+
+
+def test_a_text_that_is_cut_is_found(visit):
+    with plt.style.context("attn.course"):
+        fig, ax = plt.subplots(figsize=(6.8, 2))
+        ax.set(xlabel="step", ylabel="a label that is longer than its figure is high")
+        with io.StringIO() as drawn:
+            fig.savefig(drawn, format="svg")
+            texts, found = visit("about:blank").evaluate(CUT, drawn.getvalue())
+        plt.close(fig)
+    assert texts > 2 and found == ["a label that is longer than its figure is high"]
