@@ -17,7 +17,7 @@ import build
 start = time.perf_counter()
 build.execute_chapters()
 children = resource.getrusage(resource.RUSAGE_CHILDREN)
-build.build_pages()
+build.build_pages(build.sources())
 print(json.dumps([time.perf_counter() - start, children.ru_utime + children.ru_stime]))
 """
 SHIFTS = """

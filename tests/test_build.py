@@ -14,6 +14,7 @@ import pages
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from filelock import FileLock
 from repository import origin, public_address
 
 
@@ -62,11 +63,59 @@ def run_build(folder, program="build", *arguments, **environment):
     ids=["an error", "a warning", "a dead kernel"],
 )
 def test_a_cell_that_fails_fails_every_build_until_it_is_mended(small_book, code, said):
-    write_chapter(small_book, code)
+    write_chapter(small_book, "exec(open('trouble').read())")
+    (small_book / "trouble").write_text(code)
     for _ in range(2):
         run = run_build(small_book)
         assert run.returncode == 1 and f"The book was not built. {said}" in run.stderr
         assert "most recent call last" not in run.stderr.partition(said)[0]
+    (small_book / "trouble").write_text("")
+    assert run_build(small_book).returncode == 0
+
+
+def test_a_kernel_that_dies_before_the_first_cell_is_one_sentence(small_book):
+    (small_book / "profile_default/startup").mkdir(parents=True)
+    (small_book / "profile_default/startup/00.py").write_text("import os; os._exit(1)")
+    run = run_build(small_book, IPYTHONDIR=str(small_book))
+    assert run.returncode == 1 and "The book was not built. The kernel of 01_one.ipynb died.\n" in run.stderr
+
+
+def test_a_chapter_runs_in_the_kernel_of_this_python_whatever_an_editor_noted(small_book):
+    path = small_book / "chapters/01_one.ipynb"
+    path.write_text(path.read_text().replace('"name": "python3"', '"name": "mine"'))
+    code = notebooks.execute(path).cells[1]
+    assert code.outputs[0].text == "2\n"
+
+
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}", "{}"], ids=["marks of a merge", "another file"])
+def test_a_chapter_that_is_no_notebook_is_named(small_book, text):
+    (small_book / "chapters/01_one.ipynb").write_text(text)
+    run = run_build(small_book)
+    assert run.returncode == 1
+    assert run.stderr.startswith("The book was not built. 01_one.ipynb cannot be read as a notebook.\n")
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(small_book):
+    (small_book / "_build").touch()
+    run = run_build(small_book)
+    assert run.returncode == 1
+    assert re.fullmatch(r"The book was not built: .*_build'\.\n", run.stderr)
+
+
+def test_of_two_builds_at_once_one_says_so(small_book):
+    with FileLock(small_book / "_build/lock"):
+        run = run_build(small_book)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr == "The book was not built: another build of it is at work.\n"
+
+
+def test_what_is_changed_while_the_book_is_built_is_not_mixed_with_what_was_there(small_book):
+    write_chapter(small_book, "with open('chapters/index.md', 'a') as page:\n    page.write('And more.')")
+    run = run_build(small_book)
+    assert run.returncode == 1 and "something was changed meanwhile. Build it again." in run.stderr
+    assert not (small_book / "_build/html").exists()
+    assert run_build(small_book).returncode == 0
+    assert "And more." in (small_book / "_build/html/chapters/index.html").read_text()
 
 
 def test_a_cell_that_takes_too_long_is_one_sentence(small_book, monkeypatch):
@@ -77,6 +126,7 @@ def test_a_cell_that_takes_too_long_is_one_sentence(small_book, monkeypatch):
 
 
 def test_a_warning_fails_the_first_and_every_later_build(small_book):
+    assert run_build(small_book).returncode == 0
     write_chapter(small_book, "print(1 + 1)", text="# One\n\n[nowhere](nowhere.md)")
     for _ in range(2):
         run = run_build(small_book)
@@ -146,15 +196,36 @@ def test_a_book_of_which_one_chapter_was_read_again_is_the_one_that_is_built_fro
     assert kept == contents(pages)
 
 
-def test_what_is_missing_broken_or_renamed_is_made_anew(small_book):
-    assert run_build(small_book).returncode == 0
-    executed = small_book / "_build/executed/01_one.ipynb"
-    executed.write_text(executed.read_text()[:100])
-    shutil.rmtree(small_book / "_build/html")
-    run = run_build(small_book)
-    assert run.returncode == 0 and "executed 01_one.ipynb" in run.stdout
-    assert (small_book / "_build/html/chapters/01_one.html").exists()
+def cut_off(path):
+    path.write_bytes(path.read_bytes()[:100])
 
+
+def test_what_is_missing_or_broken_is_made_anew(small_book):
+    write_chapter(
+        small_book, "import matplotlib.pyplot as plt\nplt.rcParams['svg.hashsalt'] = 'one'\nplt.plot([1, 2]);"
+    )
+    assert run_build(small_book).returncode == 0
+    made = small_book / "_build"
+    pages, executed = made / "html", made / "executed/01_one.ipynb"
+    whole, outputs = contents(pages), executed.read_text()
+
+    def is_made_anew():
+        run = run_build(small_book)
+        return run.returncode == 0 and contents(pages) == whole
+
+    (pages / "chapters/01_one.html").unlink()
+    assert is_made_anew()
+    (made / "html.made-from").write_bytes(b"\xff")
+    executed.write_text(re.sub(r'"outputs": \[.*?\n   \]', '"outputs": []', outputs, flags=re.DOTALL))
+    assert is_made_anew() and executed.read_text() == outputs
+    for broken in (made / ".doctrees/chapters/index.doctree", next(made.glob("jupyter_execute/*.svg"))):
+        cut_off(broken)
+        shutil.rmtree(pages)
+        assert is_made_anew()
+
+
+def test_a_chapter_that_is_renamed_is_missed(small_book):
+    assert run_build(small_book).returncode == 0
     (small_book / "chapters/01_one.ipynb").rename(small_book / "chapters/01_uno.ipynb")
     assert run_build(small_book).returncode == 1  # the table of contents still names the other
 
@@ -169,6 +240,10 @@ def test_the_title_page_offers_the_pdf_as_long_as_it_shows_the_book(small_book, 
     assert (html / "attention-worked-out.pdf").read_bytes().startswith(b"%PDF-")
     page = BeautifulSoup((html / "chapters/index.html").read_text(encoding="utf-8"), "html.parser")
     assert page.find("a", string="the whole book as a PDF")["href"] == "../attention-worked-out.pdf"
+
+    cut_off(small_book / "_build/attention-worked-out.pdf")
+    assert run_build(small_book, "pdf").returncode == 0
+    assert (small_book / "_build/attention-worked-out.pdf").read_bytes().endswith(b"%%EOF\n")
 
     shutil.rmtree(html)  # as before the tests, which want all pages made from nothing
     assert run_build(small_book).returncode == 0 and (html / "attention-worked-out.pdf").exists()

@@ -5,9 +5,11 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
+from filelock import FileLock, Timeout
 from notebooks import ChapterFailed, execute, on_all_cores, read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,10 +19,10 @@ from repository import origin  # noqa: E402
 BUILD = ROOT / "_build"
 EXECUTED = BUILD / "executed"
 PAGES = BUILD / "html"
-PAGES_STAMP = BUILD / "made-from"
-READ_BEFORE = BUILD / ".doctrees"  # what Sphinx remembers of the chapters
-READ_STAMP = READ_BEFORE / "made-with"
+READ_BEFORE = BUILD / ".doctrees"  # what Sphinx remembers of the chapters,
+PICTURES = BUILD / "jupyter_execute"  # and the pictures in them
 PDF = BUILD / "attention-worked-out.pdf"
+ALONE = FileLock(BUILD / "lock", timeout=0)
 NOT_BUILT = "The book was not built: see the warnings above."
 CHAPTERS = ("chapters/*.ipynb",)
 ALL_ELSE = (
@@ -44,20 +46,29 @@ def digest(*patterns):
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def is_current(stamp, fingerprint):
-    return stamp.exists() and stamp.read_text() == fingerprint
+def contents(made):
+    """Return a fingerprint of a file or of all files in a folder."""
+    name = made.relative_to(ROOT).as_posix()
+    return digest(name, f"{name}/**/*")
+
+
+def stamp_of(made):
+    return made.with_name(f"{made.name}.made-from")
+
+
+def stamp(made, source):
+    """Note what the file or folder was made from, and what it is."""
+    stamp_of(made).write_text(f"{source} {contents(made)}")
+
+
+def is_current(made, source):
+    """Say whether the file or folder was made from this source, and is still what it was then."""
+    noted = stamp_of(made)
+    return noted.exists() and noted.read_bytes() == f"{source} {contents(made)}".encode()
 
 
 def chapters():
     return sorted(ROOT.glob("chapters/[!_]*.ipynb"))
-
-
-def made_from(executed):
-    """Return the fingerprint that an executed chapter carries, None where there is none or the file is broken."""
-    try:
-        return json.loads(executed.read_bytes())["metadata"]["made_from"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def execute_chapters():
@@ -70,15 +81,18 @@ def execute_chapters():
         "tools/notebooks.py",
         "requirements.txt",
     )
-    cells = {path: [cell.source for cell in read(path).cells if cell.cell_type == "code"] for path in chapters()}
-    wanted = {path: hashlib.sha256(json.dumps([code, cells[path]]).encode()).hexdigest() for path in cells}
-    pending = [path for path in wanted if made_from(EXECUTED / path.name) != wanted[path]]
+
+    def source(notebook):
+        cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        return hashlib.sha256(json.dumps([code, cells]).encode()).hexdigest()
+
+    pending = [path for path in chapters() if not is_current(EXECUTED / path.name, source(read(path)))]
     EXECUTED.mkdir(parents=True, exist_ok=True)
     if pending:
         print("Executing", ", ".join(path.name for path in pending), flush=True)
     for path, notebook in on_all_cores(execute, pending):
-        notebook.metadata["made_from"] = wanted[path]
         nbformat.write(notebook, EXECUTED / path.name)
+        stamp(EXECUTED / path.name, source(notebook))
         print(f"executed {path.name}", flush=True)
 
 
@@ -92,20 +106,19 @@ def sources():
     return digest(*CHAPTERS) + settings()
 
 
-def build_pages():
+def build_pages(source):
     """Read the chapters that changed, or all if anything else did, and write every page; or exit.
 
     A chapter that is not read again does not repeat its warnings: after a warning, all are read again.
     """
-    known = is_current(READ_STAMP, settings())
-    for path in (PAGES_STAMP, READ_STAMP):
-        path.unlink(missing_ok=True)
-    for folder in [PAGES] if known else [PAGES, READ_BEFORE]:
+    common = settings()
+    known = is_current(READ_BEFORE, common + contents(PICTURES))
+    for folder in [PAGES] if known else [PAGES, READ_BEFORE, PICTURES]:
         shutil.rmtree(folder, ignore_errors=True)
     if not run_jupyter_book(ROOT, "html"):
         sys.exit(NOT_BUILT)
-    READ_STAMP.write_text(settings())
-    PAGES_STAMP.write_text(sources())
+    stamp(READ_BEFORE, common + contents(PICTURES))
+    stamp(PAGES, source)
 
 
 def run_jupyter_book(folder, builder):
@@ -116,20 +129,41 @@ def run_jupyter_book(folder, builder):
 
 
 def is_ready():
-    return is_current(PAGES_STAMP, sources()) and (PAGES / "index.html").exists()
+    return is_current(PAGES, sources())
 
 
-def main():
+def build_book():
+    """Make what is not current, and exit if a source was changed meanwhile: pages would mix old and new."""
+    source = sources()
+    if not is_current(PDF, source):
+        PDF.unlink(missing_ok=True)  # it shows what was there before
+    execute_chapters()
+    if sources() == source:
+        build_pages(source)
+    if not is_ready():
+        sys.exit("The book was not built: something was changed meanwhile. Build it again.")
+
+
+@contextmanager
+def one_sentence():
+    """Exit with one sentence, in place of a traceback, where the book cannot be built."""
     try:
-        if not is_ready():
-            if not is_current(PAGES_STAMP, sources()):
-                PDF.unlink(missing_ok=True)  # it shows what was there before
-            execute_chapters()
-            build_pages()
+        yield
+    except Timeout:
+        sys.exit("The book was not built: another build of it is at work.")
+    except OSError as error:
+        sys.exit(f"The book was not built: {error}.")
     except ValueError as error:
         sys.exit(str(error))
     except ChapterFailed as error:
         sys.exit(f"The book was not built. {error}")
+
+
+def main():
+    with one_sentence():
+        if not is_ready():
+            with ALONE:
+                build_book()
     print(f"\nThe book is ready. Open it in a browser: {(PAGES / 'index.html').as_uri()}")
 
 

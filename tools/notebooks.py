@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from PIL import Image
 
 WIDGET, PICTURE = "application/vnd.jupyter.widget-view+json", "image/png"
@@ -26,7 +26,10 @@ class ChapterFailed(Exception):
 
 
 def read(path):
-    return nbformat.read(path, as_version=4)
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, nbformat.ValidationError) as error:
+        raise ChapterFailed(f"{path.name} cannot be read as a notebook.\n{error}") from None
 
 
 def execute(path, figures="svg"):
@@ -37,7 +40,7 @@ def execute(path, figures="svg"):
     """
     notebook = read(path)
     folder = {"metadata": {"path": path.parent.parent}}
-    options = {"timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
+    options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(
         notebook, extra_arguments=[f"--InlineBackend.figure_formats={figures}"], resources=folder, **options
     )
@@ -47,7 +50,7 @@ def execute(path, figures="svg"):
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
     except CellTimeoutError:
         raise ChapterFailed(f"A cell of {path.name} took longer than {SECONDS} seconds.") from None
-    except DeadKernelError:
+    except RuntimeError:  # nbclient's; it dies before the first cell or in one
         raise ChapterFailed(f"The kernel of {path.name} died.") from None
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.get("name") == "stderr":

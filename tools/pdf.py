@@ -52,9 +52,13 @@ def main():
     if not chromium:
         sys.exit("A PDF is printed by Chromium, and there is none on this machine (on Debian: apt install chromium).")
     build.main()
-    if not build.PDF.exists():
-        print_page(one_page(), chromium)
-        build.build_pages()
+    with build.one_sentence():
+        source = build.sources()
+        if not build.is_current(build.PDF, source):
+            with build.ALONE:
+                print_page(one_page(), chromium)
+                build.stamp(build.PDF, source)
+                build.build_pages(source)
     print(f"The whole book in one file: {build.PDF}")
 
 
