@@ -1,10 +1,22 @@
 """What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
 
+import logging
 import re
 import shutil
 from pathlib import Path
 
 from attn.explorables import book_script
+
+IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
+
+
+def name_cell(record):
+    """Let a warning name the cell; MyST-NB counts line 5 of a notebook's third cell as line 30006."""
+    if isinstance(getattr(record, "location", None), str):
+        record.location = IN_NOTEBOOK.sub(
+            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}", record.location
+        )
+    return True
 
 
 def pdf_of(app):
@@ -51,6 +63,8 @@ def write_assets(app, exception):
 
 
 def setup(app):
+    for handler in logging.getLogger("sphinx").handlers:
+        handler.addFilter(name_cell)
     app.connect("builder-inited", prepare_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)
