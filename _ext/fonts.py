@@ -5,6 +5,7 @@ import io
 import logging
 
 from fontTools import subset
+from fontTools.ttLib import TTFont
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # no word about each table that it cuts
 
@@ -22,3 +23,9 @@ def cut_font(path, characters):
         file = io.BytesIO()
         subset.save_font(font, file, options)
     return f"data:font/woff2;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def licence_of(path):
+    """Return what the font says about its licence, or about its copyright if it says no more."""
+    with TTFont(path) as font:
+        return font["name"].getDebugName(13) or font["name"].getDebugName(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import quickjs
 from docutils import nodes
-from fonts import cut_font
+from fonts import cut_font, licence_of
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
@@ -31,6 +31,9 @@ ROLES = {"q": "query", "k": "key", "v": "value"}
 BRACED_TEXT = re.compile(r"(\\(?:text|operatorname|mathrm|begin|end)\s*\{[^{}]*\})")
 FACE = re.compile(
     r'@font-face[^{]*\{\s*font-family: MJX(?:TEX)?-?(?P<name>\w*);\s*src: url\("\./(?P<file>[\w-]+\.woff)"\)[^}]*\}\s*'
+)
+NOTICE = (
+    "/* MathJax's: Copyright (c) 2017-2022 The MathJax Consortium, Apache License 2.0, https://www.mathjax.org */\n"
 )
 STRETCHED = ["", "S1", "S4", "A"]  # where MathJax finds the pieces of braces and brackets of any size
 
@@ -97,7 +100,7 @@ def visit_formula(translator, node):
 
 
 def formula_styles():
-    """Return the styles of all formulas that were set, and in them the glyphs that these show."""
+    """Return the styles of all formulas that were set, and in them the glyphs that these show, each font's licence."""
     css, fonts, glyphs = call("styles"), find_mathjax(), {"ZERO": {0xEFFC}}  # a font of one glyph, there for its height
     for rule, content in re.findall(r'([^{}]*)::before \{[^}]*content: "([^"]*)"', css):
         drawn = {int(code, 16) for code in re.findall(r"\\([0-9A-F]+)", content)} or set(map(ord, content))
@@ -106,10 +109,12 @@ def formula_styles():
             glyphs.setdefault(name, set()).update(drawn)
 
     def with_glyphs(face):
-        font = cut_font(fonts[f"output/chtml/fonts/woff-v2/{face['file']}"], glyphs.get(face["name"], set()))
-        return face[0].replace(f"./{face['file']}", font).replace('"woff"', '"woff2"') if font else ""
+        path = fonts[f"output/chtml/fonts/woff-v2/{face['file']}"]
+        font = cut_font(path, glyphs.get(face["name"], set()))
+        rule = face[0].replace(f"./{face['file']}", font).replace('"woff"', '"woff2"') if font else ""
+        return rule and f"/* {licence_of(path)} */\n{rule}"
 
-    return FACE.sub(with_glyphs, css)
+    return NOTICE + FACE.sub(with_glyphs, css)
 
 
 def write_styles(app, exception):

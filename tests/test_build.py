@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import build
+import formulas
 import nbformat
 import notebooks
 import pages
@@ -330,6 +331,16 @@ def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(small_
 )
 def test_only_a_repository_on_github_is_an_address_for_binder(remote, found):
     assert public_address(remote) == found
+
+
+def test_the_styles_of_formulas_tell_the_licences_of_mathjax_and_of_its_fonts():
+    formulas.typeset(r"\sum_i x_i", True)
+    styles = formulas.formula_styles()
+    assert styles.startswith("/* MathJax's: Copyright (c) 2017-2022 The MathJax Consortium, Apache License 2.0")
+    before = styles.split("@font-face")[:-1]
+    assert len(before) > 2
+    for rules in before:
+        assert re.search(r"/\* Copyright [^*]*SIL Open Font License, Version 1\.1[^*]*\*/\n$", rules)
 
 
 @pytest.mark.parametrize("number", ["", "0", "99", "masking"])
