@@ -6,7 +6,7 @@ else
   BIN := .venv/bin
 endif
 CHAPTERS := $(wildcard chapters/*.ipynb)
-LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --no-annotate --no-header pyproject.toml
+LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
 
 .DEFAULT_GOAL := help
 .PHONY: help book pdf check test bench lab record lock clean
@@ -29,9 +29,11 @@ help:
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu, install python3-venv." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet "$$(grep '^uv==' requirements.txt)"
-	$(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python --requirement requirements.txt || \
-	  $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
+	sed -n '/^uv==/,/^[^\\]*$$/p' requirements.txt > .venv/uv.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes --requirement .venv/uv.txt
+	$(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python --require-hashes --requirement requirements.txt || \
+	  $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 book: .venv/installed
@@ -68,7 +70,6 @@ record: .venv/installed
 lock: .venv/installed
 	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt
 	$(LOCK) --constraint requirements.txt --extra lab --output-file binder/requirements.txt
-	for file in requirements.txt binder/requirements.txt; do echo "-e ." >> $$file; done
 
 clean:
 	rm -rf .venv _build
