@@ -8,6 +8,8 @@ endif
 CHAPTERS := $(wildcard chapters/*.ipynb)
 LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
 
+AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
+
 .DEFAULT_GOAL := help
 .PHONY: help book pdf check test bench lab record lock clean
 
@@ -61,7 +63,7 @@ bench: book
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 
 lab: .venv/installed
-	$(BIN)/jupyter lab chapters/01_why_words_need_context.ipynb
+	$(BIN)/jupyter lab $(AS_ROOT) chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed
 	$(BIN)/python tools/notebooks.py $(CHAPTERS)

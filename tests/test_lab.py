@@ -22,16 +22,32 @@ def place(start):
     return number
 
 
+SLOW = """import time
+import numpy as np
+from attn import training
+
+def gradients(params, row):
+    time.sleep(0.5)
+    return 1.0, {"W": row}
+
+training.train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, learning_rate=0.1)
+"""
+
+
 @pytest.fixture
 def lab(tmp_path):
-    """The address of a JupyterLab that holds the chapter."""
+    """The address of a JupyterLab that holds the chapter, and a notebook that trains for long."""
     shutil.copy(CHAPTER, tmp_path / "chapter.ipynb")
+    slow = nbformat.read(CHAPTER, 4)
+    slow.cells = [nbformat.v4.new_code_cell(source) for source in (SLOW, "print(len(training.stopped.losses) > 0)")]
+    nbformat.write(slow, tmp_path / "slow.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--port-retries=0"]
     command += ["--IdentityProvider.token=", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(tmp_path / "config")}
+    folders = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {name: value for name, value in {**os.environ, **folders}.items() if name != "TQDM_DISABLE"}
     with open(tmp_path / "log", "w") as log:
         server = subprocess.Popen(
             [*command, f"--ServerApp.root_dir={tmp_path}"], env=environment, stdout=log, stderr=log
@@ -45,10 +61,27 @@ def lab(tmp_path):
             except OSError:
                 assert server.poll() is None, (tmp_path / "log").read_text()
                 time.sleep(0.5)
-        yield f"{address}/lab/tree/chapter.ipynb"
+        yield f"{address}/lab/tree"
     finally:
         server.terminate()
         server.wait(timeout=30)
+
+
+@pytest.fixture
+def opened(lab, browser):
+    """Open a notebook and wait for its kernel; return the page."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+
+    def open_notebook(name):
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(f"{lab}/{name}")
+        page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.isReady")
+        page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
+        return page
+
+    yield open_notebook
+    context.close()
 
 
 def run(page, number=None):
@@ -64,14 +97,8 @@ def run(page, number=None):
     )
 
 
-def test_a_chapter_runs_and_its_figure_and_python_move_each_other(lab, browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(120_000)
-    page.goto(lab)
-    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.isReady")
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
-
+def test_a_chapter_runs_and_its_figure_and_python_move_each_other(opened):
+    page = opened("chapter.ipynb")
     run(page)
     counts = page.evaluate(
         "window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map((cell) => cell.execution_count)"
@@ -108,5 +135,18 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(lab, browser):
     page.evaluate("(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)", exercise)
     rendered = cell(exercise).locator(".jp-RenderedMarkdown, .myst")
     rendered.first.wait_for()
-    assert ":::" not in rendered.first.inner_text()
-    context.close()
+    assert rendered.first.locator("h3").inner_text().startswith("Complete the query matrix")
+
+
+def test_who_stops_a_training_stops_the_run_and_finds_what_was_trained(opened):
+    page = opened("slow.ipynb")
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.locator(".jp-OutputArea [role=progressbar], .jp-OutputArea .widget-hprogress").first.wait_for()  # it trains
+    page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
+    said = page.locator(".jp-Notebook-cell").first.get_by_text("attn.training.stopped is what was trained")
+    said.wait_for()
+    counts = "window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map((cell) => cell.execution_count)"
+    page.wait_for_function("document.querySelectorAll('.jp-Notebook-ExecutionIndicator[data-status=idle]').length")
+    assert page.evaluate(counts)[1] is None
+    run(page, 1)
+    assert page.locator(".jp-Notebook-cell").nth(1).locator(".jp-OutputArea-output").inner_text().strip() == "True"

@@ -1,0 +1,31 @@
+"""How long a reader waits for a training who knows of no variable, while two other programs are at work."""
+
+import os
+import subprocess
+import sys
+
+TRAINING = """
+import sys, time
+sys.path.insert(0, "recordings")
+from learning_to_attend import learn
+start = time.perf_counter()
+learn(0, 2, 64, 2000, n_taken=100)
+print(time.perf_counter() - start)
+"""
+THREADS = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}
+
+
+def seconds(**variables):
+    environment = {name: value for name, value in os.environ.items() if name not in THREADS} | variables
+    command = [sys.executable, "-c", TRAINING]
+    return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+
+def test_training_beside_two_busy_programs(report):
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        ratio = min(seconds() for _ in range(3)) / min(seconds(OMP_NUM_THREADS="1") for _ in range(3))
+    finally:
+        for other in others:
+            other.kill()
+    report(f"training beside two busy programs: {ratio:.2f} times as long as with one thread (to reach: 1.33)")
