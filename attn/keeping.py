@@ -32,10 +32,10 @@ def remember(work, *inputs):
     try:
         key = joblib.hash([_package(), np.__version__, [_told(value) for value in inputs]])
         memory = joblib.Memory(FOLDER, verbose=0)
+        done = memory.cache(_do, ignore=["work"])
+        known = done.check_call_in_cache(key, work)
     except (OSError, TypeError):  # a folder that cannot be written; an input that cannot be compared
         return work(), False
-    done = memory.cache(_do, ignore=["work"])
-    known = done.check_call_in_cache(key, work)
     result = done(key, work)
     if not known:
         memory.reduce_size(bytes_limit=ROOM)

@@ -1,0 +1,66 @@
+// An extension of JupyterLab, in the form that needs no build: links land on headings, a chapter that was only opened
+// is not unsaved, solutions look as if they open, and no formula is cut.
+
+{
+  const LOOKS = `
+    .jp-RenderedHTMLCommon details > summary { list-style: revert; cursor: pointer; }
+    .myst .overflow-y-hidden:has(> .katex-display) { padding-block: 3px; }`;
+  const OF_THE_KERNEL = ["kernelspec", "language_info"]; // what JupyterLab writes into a notebook that it opens
+  const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+  // The name of a heading in an address, as in the book and on GitHub.
+  const slug = (text) => text.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
+  const namesIn = (source) => [...source.matchAll(/^#{1,6} (.*)$/gm)].map(([, text]) => slug(text));
+
+  // The cells above a heading grow while they are drawn: aim again for some seconds, or until the reader moves.
+  async function land(widget, name) {
+    await widget.context.ready;
+    const cells = widget.content.widgets ?? [];
+    const number = cells.findIndex(({ model }) => model.type === "markdown" && namesIn(model.sharedModel.getSource()).includes(name));
+    const moved = new AbortController();
+    for (const kind of ["wheel", "pointerdown", "keydown"]) {
+      window.addEventListener(kind, () => moved.abort(), { capture: true, once: true, signal: moved.signal });
+    }
+    for (let patience = 200, rest = 50; patience && rest && widget.isVisible && !moved.signal.aborted; patience--) {
+      const headings = [...widget.node.querySelectorAll("h1, h2, h3, h4, h5, h6")];
+      const heading = headings.find(({ id, textContent }) => id === name || slug(textContent.replace("¶", "")) === name);
+      if (heading) {
+        heading.scrollIntoView();
+        rest--;
+      } else if (number >= 0) widget.content.scrollToItem(number, "start").catch(() => {});
+      await pause(160);
+    }
+    moved.abort();
+  }
+
+  function keepClean({ context: { model } }) {
+    model.metadataChanged.connect((_, { key }) => {
+      if (OF_THE_KERNEL.includes(key) && !model.dirty) queueMicrotask(() => (model.dirty = false));
+    });
+  }
+
+  function activate({ commands, shell }, notebooks) {
+    document.head.append(Object.assign(document.createElement("style"), { textContent: LOOKS }));
+    notebooks.widgetAdded.connect((_, notebook) => keepClean(notebook));
+    document.addEventListener("click", ({ target }) => {
+      const link = target.closest(".jp-Notebook a[href^='#'], .jp-MarkdownViewer a[href^='#']");
+      if (link && shell.currentWidget?.context) land(shell.currentWidget, decodeURIComponent(link.hash.slice(1)));
+    });
+    commands.commandExecuted.connect(async (_, { id, args, result }) => {
+      if (id !== "rendermime:handle-local-link" || !args.id?.startsWith("#")) return;
+      await result;
+      const widget = [...shell.widgets("main")].find(({ context }) => context?.path === args.path);
+      if (widget) land(widget, decodeURIComponent(args.id.slice(1)));
+    });
+  }
+
+  let shared;
+  (window._JUPYTERLAB ??= {})["attention-worked-out"] = {
+    init: (scope) => (shared = scope),
+    get: async () => {
+      const { INotebookTracker } = (await Object.values(shared["@jupyterlab/notebook"])[0].get())();
+      const plugin = { id: "attention-worked-out:reading", autoStart: true, requires: [INotebookTracker], activate };
+      return () => ({ __esModule: true, default: plugin });
+    },
+  };
+}
