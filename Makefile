@@ -25,7 +25,7 @@ help:
 	@echo "make clean   remove what was built and installed"
 
 # The stamp is newer than the lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
-.venv/installed: requirements.txt pyproject.toml $(wildcard lab/*)
+.venv/installed: requirements.txt pyproject.toml $(shell find lab -type f 2>/dev/null)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "This book needs Python 3.11 or newer, but '$(PYTHON)' is missing or older; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
