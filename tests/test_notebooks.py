@@ -105,6 +105,8 @@ def shows_figure(cell):
 def test_a_notebook_is_in_normal_form(path):
     notebook = read(path)
     assert normalise(copy.deepcopy(notebook)) == notebook, "run make record"
+    kinds = {kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})}
+    assert kinds <= {"text/plain", "text/html", "image/png"}, "an id of a widget means nothing in another kernel"
 
 
 @each(CHAPTERS)

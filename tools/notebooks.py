@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from PIL import Image
 
-WIDGET, PICTURE = "application/vnd.jupyter.widget-view+json", "image/png"
+PICTURE = "image/png"
 WIDTH, COLOURS = 560, 24  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
 SECONDS = 120  # that a cell may take
 WAITS = re.compile(r"(= |return )\.\.\.$")
@@ -117,7 +117,7 @@ def normalise(notebook):
             cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab as in the book
         for output in cell.outputs:
             if "data" in output:
-                kept = {kind: data for kind, data in output.data.items() if not re.match(f"image/|{WIDGET}", kind)}
+                kept = {kind: data for kind, data in output.data.items() if kind.startswith("text/")}
                 output.metadata = nbformat.from_dict({})
                 if PICTURE in output.data:
                     kept[PICTURE] = small(output.data[PICTURE])
