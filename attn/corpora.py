@@ -1,7 +1,7 @@
 """The sentences and toy grammars of the course: seeded, and split so that no test row was seen in training."""
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -370,3 +370,29 @@ def tales(rng, n=4000, share_for_test=0.1):
     words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)
     rows = rng.permutation([[words.index(word) for word in tale.split()] for tale in drawn])
     return _parted(words, {"tales": rows}, share_for_test)
+
+
+def fortunes(rng, share_for_test=0.25):
+    """All sentences "Anna found gold and she smiled .": who, what became of what, and how that felt.
+
+    "she" or "he" follows from the name, "smiled" or "wept" from the verb; name, verb and thing are free.
+
+    Parameters
+    ----------
+    rng : numpy Generator
+    share_for_test : float
+
+    Returns
+    -------
+    Corpus
+        With `sentences`, shape (n, 7).
+    """
+    people = {"Anna": "she", "Mary": "she", "John": "he", "Paul": "he"}
+    verbs = {"found": "smiled", "shared": "smiled", "lost": "wept", "wasted": "wept"}
+    things = ["gold", "bread", "wine", "salt"]
+    words = (*people, *verbs, *things, "and", "she", "he", "smiled", "wept", ".")
+    rows = [
+        [words.index(word) for word in f"{person} {verb} {thing} and {people[person]} {verbs[verb]} .".split()]
+        for person, verb, thing in product(people, verbs, things)
+    ]
+    return _parted(words, {"sentences": rng.permutation(rows)}, share_for_test)

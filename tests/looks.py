@@ -1,8 +1,14 @@
 """What a figure that moves must show in a given state, worked out by the package: words, numbers, names and shades."""
 
 import itertools
+import re
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
+
+from attn import Tape, TransformerConfig, causal_mask, scaled_dot_product_attention, softmax
+from attn.layers import add, embedding, layer_norm, linear
+from attn.tape import differentiable
 
 # What a figure shows. Places in a plane and shades are rounded, so that they can be compared like words.
 LOOK = """(root) => {
@@ -35,6 +41,13 @@ LOOK = """(root) => {
       chosen: list(table, ".attn-chosen th", text),
       widths: [...new Set([...table.rows].map((row) => row.cells.length))],
     })),
+    told: list(root, ".attn-outcome, .attn-step-title", text),
+    taught: list(root, ".attn-step-text", (node) => text(node).split(". ").at(-1)),
+    steps: list(root, ".attn-step", (node) => text(node) + (node.ariaCurrent === "step" ? " *" : "")),
+    wanted: list(root, ".attn-wanted", (node) => [node.hidden, text(node.querySelector("select").selectedOptions[0])]),
+    disabled: list(root, "button:disabled", text),
+    others: list(root, ".attn-other", (node) => node.tagName + " " + text(node)),
+    minus: list(root, ".attn-minus", (node) => node.textContent),
     answers: list(root, ".attn-answer", (node) =>
       [text(node), node.getAttribute("aria-pressed"), node.classList.contains("attn-right")]),
     explained: list(root, ".attn-why", text),
@@ -70,7 +83,7 @@ def shown(number, digits=2):
         return [shown(entry, digits) for entry in number]
     if np.isneginf(number):
         return "−∞"
-    text = f"{number:.{digits}f}"
+    text = str(Decimal(float(number)).quantize(Decimal(10) ** -digits, ROUND_HALF_UP))  # as toFixed does
     return (f"{0:.{digits}f}" if float(text) == 0 else text).replace("-", "−")
 
 
@@ -115,7 +128,7 @@ def plane(name, labels, points, arrows):
     return [{"name": name, "labels": labels, "ticks": ticks, "points": rounded(points), "arrows": drawn}]
 
 
-WITH_WORDS = {"attention", "softmax", "query_plane", "mask", "heads"}  # the reader may give some
+WITH_WORDS = {"attention", "softmax", "query_plane", "mask", "heads", "stepper"}  # the reader may give some
 
 
 def look_of_attention(figure):
@@ -417,6 +430,238 @@ def look_of_self_check(figure):
     }
 
 
+def look_of_rotary(figure):
+    query, key = figure.turned
+    apart = abs(figure.query_at - figure.key_at)
+    places = {"query stands at": figure.query_at, "key stands at": figure.key_at}
+    places["both, together"] = min(places.values())
+    pairs = [figure.query, query, figure.key, key]
+    return {
+        "name": "Rotary explorer",
+        "says": [
+            f"Turned: query {listed(query)}, key {listed(key)}. They stand {apart} apart; the angle between them has "
+            f"changed by {shown(apart * figure.turn)}. Score {shown(figure.score)}."
+        ],
+        "sliders": [
+            *(slider(label, place, str(place)) for label, place in places.items()),
+            slider("angle a position", figure.turn),
+        ],
+        "plane": plane(
+            "A query and a key, each turned by its position; the numbers are below.",
+            *([], [], [([0, 0], pair) for pair in pairs]),
+        ),
+    }
+
+
+def nodes_of_stepper(figure):
+    """Return each array of the run by its name, with its gradient where the loss at the last word reaches it."""
+    config, words = TransformerConfig(**figure.config), figure.words
+    params = _as_arrays(figure.params)
+    tokens = np.array([words.index(word) for word in figure.tokens])
+    n, nodes = len(tokens), {}
+    given = {name: params[name] for name in ("embedding", "positions")}
+    given |= {f"norm / {name}": params["norm"][name] for name in ("gain", "bias")}
+    given |= {f"unembedding / {name}": params["unembedding"][name] for name in "Wb"}
+    with Tape() as tape:
+        nodes["embeddings"] = embedding(tokens, params["embedding"])
+        nodes["positions of the tokens"] = embedding(np.arange(n), params["positions"])
+        X = nodes["stream"] = add(nodes["embeddings"], nodes["positions of the tokens"])
+        for number in range(1, config.n_layers + 1):
+            layer, here = params[f"layer {number}"], f"layer {number}"
+            a, m = layer["attention"], layer["mlp"]
+            given |= {
+                f"{here} / {part} / norm / {name}": layer[part]["norm"][name]
+                for part in layer
+                for name in ("gain", "bias")
+            }
+            given |= {f"{here} / mlp / {name}": m[name] for name in ("W_1", "b_1", "W_2", "b_2")}
+            N = nodes[f"{here}: normalised"] = layer_norm(X, **a["norm"], epsilon=config.epsilon)
+            for h in range(config.n_heads):
+                own = f"{here}, head {h + 1}: "
+                W = {letter: a[f"W_{letter}"][h] for letter in "QKVO"}
+                given |= {f"{here} / attention / W_{letter} / {h}": matrix for letter, matrix in W.items()}
+                for letter in "QKV":
+                    nodes[own + letter] = linear(N, W[letter])
+                Q, K, V = (nodes[own + letter] for letter in "QKV")
+                nodes[own + "mixtures"], nodes[own + "weights"] = scaled_dot_product_attention(Q, K, V, causal_mask(n))
+                nodes[own + "scores"] = Q @ K.T / np.sqrt(config.d_k)
+                nodes[own + "masked scores"] = np.where(causal_mask(n), nodes[own + "scores"], -np.inf)
+                nodes[own + "update"] = linear(nodes[own + "mixtures"], W["O"])
+            for h in range(config.n_heads):
+                X = add(X, nodes[f"{here}, head {h + 1}: update"])
+            nodes[f"{here}: stream after attention"] = X
+            N = nodes[f"{here}: normalised for the MLP"] = layer_norm(X, **m["norm"], epsilon=config.epsilon)
+            wide = nodes[f"{here}: widened"] = linear(N, m["W_1"], m["b_1"])
+            hidden = nodes[f"{here}: hidden"] = _relu(wide)
+            nodes[f"{here}: update of the MLP"] = linear(hidden, m["W_2"], m["b_2"])
+            X = nodes[f"{here}: stream"] = add(X, nodes[f"{here}: update of the MLP"])
+        nodes["normalised"] = layer_norm(X, **params["norm"], epsilon=config.epsilon)
+        nodes["logits"] = linear(nodes["normalised"], **params["unembedding"])
+    nodes["probabilities"] = softmax(nodes["logits"])
+    grad = np.zeros_like(nodes["logits"])
+    grad[-1] = nodes["probabilities"][-1] - (np.arange(len(words)) == figure.wanted)
+    by_hand = ("scores", "weights", "logits", "probabilities")
+    known = {name: array for name, array in nodes.items() if not name.endswith(by_hand)}
+    grads = tape.gradients({**given, **known}, (nodes["logits"], grad))
+    grads["logits"] = grad
+    for name in [name for name in nodes if name.endswith(": weights")]:
+        own, P = name.removesuffix("weights"), nodes[name]
+        G = grads[name] = grads[own + "mixtures"] @ nodes[own + "V"].T
+        grads[own + "scores"] = grads[own + "masked scores"] = P * (G - np.sum(P * G, axis=1, keepdims=True))
+    return {name: (array, grads.get(name)) for name, array in {**given, **nodes}.items()}
+
+
+@differentiable
+def _relu(X):
+    return np.maximum(X, 0), lambda grad: (grad * (X > 0),)
+
+
+def _as_arrays(part):
+    return {name: _as_arrays(inner) for name, inner in part.items()} if isinstance(part, dict) else np.array(part)
+
+
+WORDS, ENTRIES, OF_HEAD, KEYS, UNITS, VOCABULARY, ALONE = (
+    "words",
+    "d_model",
+    "d_k",
+    "words asked",
+    "d_ff",
+    "vocabulary",
+    "1",
+)
+
+
+def steps_of_stepper(figure):
+    """Return of each step its box, chapter, title, and the names of its arrays with what their axes are called."""
+    n_layers = figure.config["n_layers"]
+    rows = (WORDS, ENTRIES)
+
+    def norm(into, path, out):
+        return [(into, *rows), (f"{path} / gain", ALONE, ENTRIES), (f"{path} / bias", ALONE, ENTRIES), (out, *rows)]
+
+    steps = [
+        ("embedding", 1, "Embedding", [("embedding", VOCABULARY, ENTRIES), ("embeddings", *rows)]),
+        ("+ position", 8, "Positions", [(name, *rows) for name in ("embeddings", "positions of the tokens", "stream")]),
+    ]
+    stream, h = "stream", figure.head
+    for number in range(1, n_layers + 1):
+        here, own = f"layer {number}", f"layer {number}, head {h + 1}: "
+        normal, attended = f"{here}: normalised", f"{here}: stream after attention"
+
+        def matrix(letter, *axes):
+            return (f"{here} / attention / W_{letter} / {h}", *axes)  # noqa: B023
+
+        def part(name, *axes):
+            return (f"{here} / mlp / {name}", *axes)  # noqa: B023
+
+        q, k, v = (
+            (f"The {name} of head {h + 1}", [(normal, *rows), matrix(L, ENTRIES, OF_HEAD), (own + L, WORDS, OF_HEAD)])
+            for name, L in zip(["queries", "keys", "values"], "QKV")
+        )
+        scores, masked, weights = ((own + name, WORDS, KEYS) for name in ("scores", "masked scores", "weights"))
+        mixtures, before = (own + "mixtures", WORDS, OF_HEAD), f"{here}: normalised for the MLP"
+        updates = [(f"{here}, head {i + 1}: update", *rows) for i in range(figure.config["n_heads"])]
+        wide, hidden = ((f"{here}: {name}", WORDS, UNITS) for name in ("widened", "hidden"))
+        written, end = (f"{here}: update of the MLP", *rows), (f"{here}: stream", *rows)
+        steps += [
+            ("norm", 9, "Normalise", norm(stream, f"{here} / attention / norm", normal)),
+            ("q", 2, *q),
+            ("k", 2, *k),
+            ("scores", 4, "Scores", [(own + "Q", WORDS, OF_HEAD), (own + "K", KEYS, OF_HEAD), scores]),
+            ("mask", 5, "Mask", [scores, masked]),
+            ("softmax", 3, "Weights", [masked, weights]),
+            ("v", 6, *v),
+            ("mix", 6, "Mixtures", [weights, (own + "V", KEYS, OF_HEAD), mixtures]),
+            ("W_O", 7, "What the head writes", [mixtures, matrix("O", OF_HEAD, ENTRIES), updates[h]]),
+            ("+ add", 6, "Add", [(stream, *rows), *updates, (attended, *rows)]),
+            ("norm", 9, "Normalise again", norm(attended, f"{here} / mlp / norm", before)),
+            ("widen", 9, "Widen", [(before, *rows), part("W_1", ENTRIES, UNITS), part("b_1", ALONE, UNITS), wide]),
+            ("ReLU", 9, "ReLU", [wide, hidden]),
+            ("narrow", 9, "Narrow", [hidden, part("W_2", UNITS, ENTRIES), part("b_2", ALONE, ENTRIES), written]),
+            ("+ add", 9, "Add again", [(attended, *rows), written, end]),
+        ]  # fmt: skip
+        stream = f"{here}: stream"
+    unembedding = ("unembedding / W", ENTRIES, VOCABULARY), ("unembedding / b", ALONE, VOCABULARY)
+    logits, shares = ("logits", WORDS, VOCABULARY), ("probabilities", WORDS, VOCABULARY)
+    return [
+        *steps,
+        ("norm", 9, "Normalise a last time", norm(stream, "norm", "normalised")),
+        ("unembed", 9, "Logits", [("normalised", *rows), *unembedding, logits]),
+        ("softmax", 9, "Probabilities", [logits, shares]),
+    ]  # fmt: skip
+
+
+def arrays_of_stepper(figure):
+    """Return name, axes, numbers and whether it is a gradient, of each array on show."""
+    nodes, shows = nodes_of_stepper(figure), steps_of_stepper(figure)[figure.step][3]
+    values = [(name, axes, np.atleast_2d(nodes[name][0]), False) for name, *axes in shows]
+    grads = [(name, axes, np.atleast_2d(nodes[name][1]), True) for name, *axes in shows if nodes[name][1] is not None]
+    return values + grads if figure.backward else values
+
+
+def look_of_stepper(figure):
+    steps, tokens, titles, tables, others, minus = steps_of_stepper(figure), figure.tokens, [], [], [], []
+    names = {WORDS: tokens, KEYS: tokens, VOCABULARY: figure.words, ALONE: [""]}
+    for name, axes, array, is_grad in arrays_of_stepper(figure):
+        turned = array.shape[1] > 8
+        cells, (down, across) = (array.T, axes[::-1]) if turned else (array, axes)
+        finite = np.where(np.isfinite(cells), np.abs(cells), 0)
+        columns, rows = (
+            names.get(axis, [str(i + 1) for i in range(size)])[:size]
+            for axis, size in ((across, cells.shape[1]), (down, cells.shape[0]))
+        )
+        tables.append(table(shown(cells), finite / (finite.max() or 1), columns=columns, rows=rows))
+        short = re.sub(r"^layer \d+(, head \d+)?: ", "", name)
+        short = [part for part in short.split(" / ") if not part.isdigit()][-1]
+        titles.append(f"{'Gradient: ' if is_grad else ''}{short} ({down} × {across})")
+        texts = np.array(shown(cells))
+        for i in range(len(tokens)):
+            if i != figure.token and down == WORDS:
+                others.append(f"TR {rows[i]}{''.join(texts[i])}")
+        if across == WORDS:
+            lines = [columns, *texts]
+            others += [
+                f"{'TD' if y else 'TH'} {line[i]}"
+                for y, line in enumerate(lines)
+                for i in range(len(tokens))
+                if i != figure.token
+            ]
+        minus += [shown(number) for number in cells.ravel() if number < 0]
+    probabilities = figure.probabilities[-1]
+    best = sorted(range(len(probabilities)), key=lambda i: -probabilities[i])[:2]
+    loss = shown(-np.log(probabilities[figure.wanted]))
+    loss = f". Were “{figure.words[figure.wanted]}” right, the loss would be {loss}"
+    told = f"{' '.join(tokens)} … {', '.join(f'{figure.words[i]} {shown(probabilities[i], 3)}' for i in best)}"
+    _, chapter, title, _ = steps[figure.step]
+    known = f"of the {len(figure.words)} the model knows: {' '.join(figure.words)}"
+    knows = f"Your own words (1 to {figure.config['n_positions']} {known})"
+    ends = [len(steps) - 1, 0] if figure.backward else [0, len(steps) - 1]
+    sentence = [one for one in figure.sentences if one == " ".join(tokens)]
+    return {
+        "name": "One sentence, all the way",
+        "says": ["Touch a number, or move to it with Tab and the arrow keys: it shows the sum that made it."],
+        "titles": ["Sentence", "Way", "Head", "Word that is followed", *titles],
+        "chosen": [
+            *sentence,
+            "backward: the error" if figure.backward else "forward: the prediction",
+            str(figure.head + 1),
+            tokens[figure.token],
+        ],
+        "fields": [[knows, " ".join(tokens)]],
+        "told": [
+            f"{told}{loss if figure.backward else ''}.",
+            f"Step {figure.step + 1} of {len(steps)}: {title}",
+        ],
+        "taught": [f"Chapter {chapter}."],
+        "steps": [f"{name} *" if i == figure.step else name for i, (name, *_) in enumerate(steps)],
+        "wanted": [[not figure.backward, figure.words[figure.wanted]]],
+        "disabled": [name for name, end in zip(["← Previous step", "Next step →"], ends) if figure.step == end],
+        "tables": tables,
+        "others": others,
+        "minus": minus,
+    }
+
+
 def look_of(figure):
     """Return what `LOOK` must find in the figure's page."""
     look = {"refused": [""] if figure._name in WITH_WORDS else [], **globals()[f"look_of_{figure._name}"](figure)}
@@ -424,7 +669,8 @@ def look_of(figure):
 
 
 def factor(number):
-    return f"({shown(number)})" if number < 0 else shown(number)
+    text = shown(number)
+    return f"({text})" if text.startswith("−") else text
 
 
 def sum_of(one, other):

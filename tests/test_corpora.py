@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from attn.corpora import DIRTY, TIRED, apples, coreference, lower_case, repeated, tales, two_relations
+from attn.corpora import DIRTY, TIRED, apples, coreference, fortunes, lower_case, repeated, tales, two_relations
 
 CORPORA = {
     "coreference": (coreference, "sentences"),
     "apples": (apples, "source"),
     "two relations": (two_relations, "rows"),
     "tales": (tales, "tales"),
+    "fortunes": (fortunes, "sentences"),
 }
 
 
@@ -109,6 +110,19 @@ def test_a_tale_keeps_to_its_grammar():
         assert words[12] == ("sad" if words[3] == "lost" else "glad")
 
 
+def test_a_fortune_keeps_to_its_grammar_and_none_is_missing():
+    corpus = fortunes(np.random.default_rng(8))
+    rows = np.vstack([corpus.train["sentences"], corpus.test["sentences"]])
+    assert len(corpus.test["sentences"]) == 16 and len(set(map(tuple, rows))) == 64
+    for row in rows:
+        name, verb, _, *rest = corpus.decode(row).split()
+        pronoun, feeling = (
+            "she" if name in ("Anna", "Mary") else "he",
+            "wept" if verb in ("lost", "wasted") else "smiled",
+        )
+        assert rest == ["and", pronoun, feeling, "."]
+
+
 def test_an_unknown_word_is_named():
     with pytest.raises(ValueError, match="not a word of this corpus: dragon"):
         tales(np.random.default_rng(9)).encode("the dragon")
@@ -130,7 +144,9 @@ def test_rows_that_cannot_repeat_are_refused():
         repeated(np.random.default_rng(7), 2, length=8)
 
 
-@pytest.mark.parametrize(("name", "share"), [("coreference", 1 / 4), *((name, 1 / 10) for name in list(CORPORA)[1:])])
+@pytest.mark.parametrize(
+    ("name", "share"), [(name, 1 / 4 if name in ("coreference", "fortunes") else 1 / 10) for name in CORPORA]
+)
 def test_the_share_for_the_test_is_as_told(name, share):
     make, rows = CORPORA[name]
     for told, options in [(share, {}), (1 / 3, {"share_for_test": 1 / 3})]:

@@ -1,5 +1,6 @@
 """The figures that move: the real JavaScript against the package, mouse and keyboard in the built page, bad input."""
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -7,11 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import traitlets
-from looks import LOOK, look_of, meanings_of_attention, meanings_of_mask
+from looks import LOOK, arrays_of_stepper, look_of, meanings_of_attention, meanings_of_mask, nodes_of_stepper
 from numpy.testing import assert_allclose
 
 import attn.explorables
-from attn import causal_mask, multi_head_attention, scaled_dot_product_attention, softmax
+from attn import (
+    Tape,
+    Trace,
+    causal_mask,
+    decoder,
+    init_transformer,
+    multi_head_attention,
+    scaled_dot_product_attention,
+    softmax,
+)
 from attn.explorables import (
     FOLDER,
     AttentionExplorer,
@@ -21,14 +31,17 @@ from attn.explorables import (
     MaskExplorer,
     ParameterCounter,
     QueryPlane,
+    RotaryExplorer,
     ScalingExplorer,
     SelfCheck,
+    SentenceStepper,
     SoftmaxExplorer,
     TrainingExplorer,
     UpdatePlane,
     book_script,
     read_source,
 )
+from attn.layers import rotary
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
 
@@ -146,6 +159,221 @@ def test_the_update_plane_computes_what_the_package_computes(blank):
         assert_allclose(shown["delta"], output[0], atol=1e-12)
         assert_allclose(shown["moved"], figure.moved, atol=1e-12)
         assert_allclose(figure.moved, figure.E + output[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
+def test_the_rotary_explorer_computes_what_the_package_computes(blank, places):
+    page, rng = blank(), np.random.default_rng(13)
+    query, key = rng.normal(size=(2, 2))
+    for turn in (1.0, 0.2):
+        figure = RotaryExplorer(query, key, turn, *places)
+        shown = page.evaluate("state => attnExplorables.rotary.compare(state)", figure.state())
+        assert_allclose(shown["turned"], figure.turned, atol=1e-12)
+        assert_allclose(shown["score"], figure.score, atol=1e-12)
+    figure = RotaryExplorer(query, key, 1.0, *places)  # the first pair of the package turns by 1 a position
+    turned = [rotary(vector[None], start=place)[0] for vector, place in zip((query, key), places)]
+    assert_allclose(figure.turned, turned, atol=1e-12)
+
+
+def stepper(**changes):
+    words = ["<b>Anna", "lost", "gold", "and", "she"]
+    config = TransformerConfig(
+        vocab_size=5, d_model=4, n_heads=2, n_layers=2, d_ff=9, n_positions=6,
+        activation="relu", biases="mlp", unembedding="separate",
+    )  # fmt: skip
+    params = stirred(config, 3)
+    return SentenceStepper(params, config, words, ["<b>Anna lost gold and she", "<b>Anna lost"], **changes)
+
+
+def unfit(words=None, spoil=False, **changes):
+    good = stepper()
+    params, config = json.loads(json.dumps(good.params)), TransformerConfig(**{**good.config, **changes})
+    if spoil:
+        params["layer 2"]["mlp"]["b_1"][3] = np.nan
+    return SentenceStepper(params, config, words or good.words, (words or good.words)[:1])
+
+
+def stirred(config, seed):
+    """Parameters in which no gain is one and no bias zero."""
+    rng = np.random.default_rng(seed)
+
+    def stir(part):
+        return (
+            {name: stir(inner) for name, inner in part.items()}
+            if isinstance(part, dict)
+            else part + rng.normal(size=part.shape) / 3
+        )
+
+    return stir(init_transformer(rng, config, dtype=float))
+
+
+def plain(part):
+    return {name: plain(inner) for name, inner in part.items()} if isinstance(part, dict) else part.tolist()
+
+
+MACHINES = [
+    TransformerConfig(
+        vocab_size=7, d_model=8, n_heads=4, n_layers=2, d_ff=d_ff, n_positions=9, n_key_heads=key_heads,
+        positions=positions, norm=norm, activation=activation, biases=biases, unembedding=unembedding, scale=scale,
+    )
+    for positions, d_ff, norm, key_heads, activation, biases, unembedding, scale in [
+        ("learned", 12, "pre", 4, "relu", "mlp", "separate", None),
+        ("learned", 12, "pre", 4, "gelu", "all", "tied", None),
+        ("sinusoid", 12, "post", 4, "relu", "mlp", "separate", None),
+        ("relative", 12, "pre", 4, "relu", "mlp", "separate", None),
+        ("relative", 0, "pre", 4, "relu", "mlp", "separate", 1.0),
+        ("rotary", 12, "pre", 2, "gelu", "none", "tied", None),
+        ("rotary", 12, "post", 1, "relu", "all", "none", 0.3),
+        ("none", 12, "none", 4, "gelu", "none", "none", None),
+    ]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "config", MACHINES, ids=lambda config: f"{config.positions}-{config.norm}-{config.biases}-{config.unembedding}"
+)
+def test_the_machine_computes_what_the_package_computes_and_the_same_gradients(blank, config):
+    params, tokens = stirred(config, 1), np.array([3, 1, 4, 1, 5, 0, 2, 6, 5])
+    with Trace() as trace, Tape() as tape:
+        output = decoder(params, config, tokens)
+    grad = np.random.default_rng(2).normal(size=output.shape)
+    grads = tape.gradients(params, (output, grad))
+    found = blank().evaluate(
+        """([params, config, tokens, grad]) => {
+          const { runMachine, runBack, matrixOf } = attnExplorables.stepper;
+          const nested = ({ rows, cols, data }) =>
+            Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)]);
+          const nodes = runMachine(params, config, tokens), grads = runBack(nodes, matrixOf(grad));
+          return nodes.map((node) => [node.name, nested(node.value), grads.has(node) ? nested(grads.get(node)) : null]);
+        }""",
+        [plain(params), vars(config), tokens.tolist(), grad.tolist()],
+    )
+    nodes = {name: (np.array(value), grad) for name, value, grad in found}
+    assert len(nodes) == len(found), "each step has a name of its own"
+    assert_allclose(found[-1][1], output, atol=1e-12)
+    for number, layer in enumerate(trace.layers, start=1):
+        for head in range(4):
+            assert_allclose(
+                nodes[f"layer {number}, head {head + 1}: weights"][0], layer.attention.weights[head], atol=1e-12
+            )
+
+    def compare(part, path):
+        for name, inner in part.items():
+            here = [*path, name]
+            if isinstance(inner, dict):
+                compare(inner, here)
+            elif name[:2] in ("W_", "b_") and path[-1] == "attention" and name != "b_O":
+                for head, rows in enumerate(inner):
+                    shown = nodes[" / ".join([*here, str(head)])][1]
+                    assert_allclose(np.reshape(shown, rows.shape), rows, atol=1e-11, err_msg=str(here))
+            else:
+                assert_allclose(
+                    np.reshape(nodes[" / ".join(here)][1], inner.shape), inner, atol=1e-11, err_msg=str(here)
+                )
+
+    compare(grads, [])
+
+
+def test_a_head_that_is_off_writes_nothing(blank):
+    config = MACHINES[0]
+    params, tokens = stirred(config, 5), [3, 1, 4]
+    found = blank().evaluate(
+        """([params, config, tokens]) => {
+          const run = (off) => [...attnExplorables.stepper.runMachine(params, config, tokens, off).at(-1).value.data];
+          return [run((layer, head) => layer === 2 && head === 1), run(() => true)];
+        }""",
+        [plain(params), vars(config), tokens],
+    )
+    from attn import switch_off
+
+    without = decoder(params, config, np.array(tokens), interventions=[switch_off(2, 1)])
+    assert_allclose(found[0], without.ravel(), atol=1e-12)
+    nobody = [switch_off(layer, head) for layer in (1, 2) for head in range(4)]
+    assert_allclose(found[1], decoder(params, config, np.array(tokens), interventions=nobody).ravel(), atol=1e-12)
+
+
+def test_the_stepper_runs_its_own_model():
+    figure = stepper()
+    for name, (value, _) in nodes_of_stepper(figure).items():
+        if name == "probabilities":
+            assert_allclose(value, figure.probabilities, atol=1e-12)
+    assert len(arrays_of_stepper(stepper(step=3, backward=True))) == 6
+
+
+OPENED = """(root) => [...root.querySelectorAll(".attn-arrays table")].map((table) =>
+  [...table.querySelectorAll("button")].map((cell) => {
+    cell.focus();
+    const lit = [...root.querySelectorAll(".attn-arrays table")].map((other) =>
+      [...other.querySelectorAll("button")].flatMap((node, i) => (node.classList.contains("attn-lit") ? [i] : [])));
+    return [cell.textContent, root.querySelector(".attn-detail").textContent, lit];
+  }))"""
+WORDED = {
+    "A number that was learned.": None,
+    "Not hidden, so it stays as it is.": None,
+    "e^(−∞) is zero.": 0,
+    "0, as ReLU was silent": 0,
+    "0, as nobody read this row": 0,
+    "Gradient. Only the last word's guess is judged.": 0,
+}
+
+
+def worked_out(text):
+    """Return the number that a sum comes to, as it is written, and how far rounding may have led it away."""
+    if text in WORDED:
+        return WORDED[text], 0
+    if "comes after" in text:
+        return -np.inf, 0
+    if text.startswith("The row of"):
+        return None, 0
+    text = re.sub(
+        r"; [\d.−]+ is the mean .*|, [\d.−]+ being the row's weighted mean", "", text.removeprefix("Gradient. ")
+    )
+    parts = re.findall(r"through “[^”]+”: ([^;]+);", text) or [text.rpartition(" = ")[0]]
+    total, rounding = 0, 0.01
+    for part in parts:
+        if part in WORDED:
+            continue
+        number = r"\(?−?\d+\.\d+\)?"
+        told = re.sub(rf"e\^({number})", r"exp(\1)", part).replace("−", "-").replace("×", "*")
+        assert re.fullmatch(r"[-+*/().,\d\sexpmax]+", told), part
+        total += eval(told, {"exp": np.exp, "max": max})
+        sizes = [abs(float(size)) for size in re.findall(r"\d+\.\d+", told)]
+        off = 0.005 * len(sizes) + 0.006 * sum(sizes) * max(1, *sizes)
+        rounding += off / (min(sizes[-1], 1) if "/" in told else 1)
+    return total, rounding
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_every_number_of_the_stepper_opens_the_sum_that_makes_it(blank, backward):
+    figure = stepper(backward=backward, wanted=1)
+    page, computed = blank(html(figure)), 0
+    for step in range(35):
+        box(step)(page)
+        figure.step = step
+        opened = page.locator(".attn-explorable").evaluate(OPENED)
+        assert len(opened) == len(arrays_of_stepper(figure))
+        for shown, text, _ in itertools.chain(*opened):
+            number = -np.inf if shown == "−∞" else float(shown.replace("−", "-"))
+            result, rounding = worked_out(text)
+            assert result is None or result == number or abs(result - number) <= rounding, (step, text)
+            computed += rounding > 0
+    assert computed > 1000 and page.said == []
+
+
+def test_the_numbers_of_a_sum_are_lit_where_they_stand(blank):
+    def lit(step, table, cell, backward=False):
+        page = blank(html(stepper(step=step, backward=backward, wanted=1)))
+        return page.locator(".attn-explorable").evaluate(OPENED)[table][cell][2]
+
+    row, column = [4, 5, 6, 7], [1, 3, 5, 7]
+    assert lit(3, 2, 2 + 1) == [row, column, []], "the second word's query: its row, and a column of W_Q"
+    assert lit(5, 2, 5 * 1 + 2) == [[2, 3], [4, 5], []], "a score: a query and a key"
+    assert lit(1, 2, 9) == [[9], [9], []], "a sum: one number of each"
+    assert lit(7, 1, 5 * 1) == [[5, 6], []], "a weight: the scores that are not hidden"
+    assert lit(2, 3, 4) == [row, [0], [0], []], "normalised: the whole row, a gain and a bias"
+    assert lit(3, 4, 2, backward=True) == [[1, 5, 9, 13, 17], [], [], [], [], [0, 2, 4, 6, 8]], "the gradient of W_Q"
+    assert lit(5, 4, 2, backward=True) == [[0, 2, 4, 6, 8], [], [], [], [], [1, 6, 11, 16, 21]], "a key's gradient"
+    assert lit(34, 2, 24, backward=True)[1] == [24], "a logit: the probability of its word"
 
 
 def heads_explorer(**changes):
@@ -639,6 +867,8 @@ def one_of_each():
         training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
         GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         self_check(chosen=[1, 1]),
+        RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
+        stepper(),
     ]
     return {figure._name: figure for figure in figures}
 
@@ -678,6 +908,10 @@ def words(text):
         press("Use them")(page)
 
     return give
+
+
+def box(number):
+    return lambda page: page.locator(".attn-step").nth(number).click()
 
 
 def put(name, value, *place):
@@ -781,6 +1015,29 @@ MOVES = {  # what the reader does, and what it does to the state
         (click("cosines of queries"), {"shown": 1}),
         (key("stretch", "ArrowLeft"), {"power": 3.9}),
         (click("scores"), {"shown": 2}),
+    ],
+    "rotary": [
+        (key("query stands at", "ArrowRight"), {"query_at": 6}),
+        (key("both, together", "End"), {"query_at": 40, "key_at": 36}),
+        (key("key stands at", "Home"), {"key_at": 0}),
+        (key("angle a position", "ArrowLeft"), {"turn": 0.25}),
+        (key("query stands at", "Home"), {"query_at": 0}),
+    ],
+    "stepper": [
+        (box(3), {"step": 3}),
+        (press("Next step →"), {"step": 4}),
+        (click("2"), {"head": 1}),
+        (click("gold"), {"token": 2}),
+        (words("she lost gold and"), {"tokens": ["she", "lost", "gold", "and"], "token": 3}),
+        (box(13), {"step": 13}),
+        (click("backward: the error"), {"backward": True}),
+        (lambda page: page.locator("select").select_option("gold"), {"wanted": 2}),
+        (press("Next step →"), {"step": 12}),
+        *((box(step), {"step": step}) for step in range(35)),
+        (press("Next step →"), {"step": 33}),
+        (click("forward: the prediction"), {"backward": False}),
+        (click("<b>Anna lost"), {"tokens": ["<b>Anna", "lost"], "token": 1}),
+        *((box(step), {"step": step}) for step in range(35)),
     ],
     "self_check": [
         (press("2"), {"chosen": [0, 1]}),
@@ -1255,6 +1512,23 @@ def test_made_up_numbers_depend_on_the_words_alone(blank, name):
         ),
         (lambda: SelfCheck([("a?", "b", {"b": "d", "e": " "})]), r"'a\?' does not explain \['e'\]"),
         (lambda: self_check(chosen=[0, 2]), r"question of \[2, 2\] answers, but is \[0, 2\]"),
+        (lambda: RotaryExplorer([1, 2], [1, 2, 3]), r"key needs the axes \(2\), but has shape \(3,\)"),
+        (lambda: RotaryExplorer([1, 2], [1, 2], query_at=41), r"query_at must be from 0 to 40, but is 41"),
+        (lambda: RotaryExplorer([1, 2], [1, 2], np.nan), r"turn needs finite numbers, but has NaN"),
+        (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),
+        (lambda: stepper(tokens=["she"] * 7), r"reads at most 6 words, but 'she she she she she she she' has 7"),
+        (lambda: stepper(tokens=[]), r"tokens"),
+        (lambda: stepper(token=5), r"axis n, from 0 to 4, but is 5"),
+        (lambda: stepper(step=35), r"step must be from 0 to 34, but is 35"),
+        (lambda: stepper(head=2), r"head must be from 0 to 1, but is 2"),
+        (lambda: stepper(wanted=5), r"axis n_words, from 0 to 4, but is 5"),
+        (lambda: unfit(norm="post"), r"the figure needs norm 'pre', but has 'post'"),
+        (lambda: unfit(d_ff=0), r"needs an MLP and keys for each head, but d_ff is 0"),
+        (lambda: unfit(d_ff=12), r"layer 1 / mlp / W_1 needs shape \(4, 12\), but has \(4, 9\)"),
+        (lambda: unfit(n_layers=3), r"the params differ from those of the config in layer 3"),
+        (lambda: unfit(vocab_size=6), r"embedding needs shape \(6, 4\), but has \(5, 4\)"),
+        (lambda: unfit(["a", "b"]), r"the model has 5 tokens, but there are 2 words"),
+        (lambda: unfit(spoil=True), r"layer 2 / mlp / b_1 needs finite numbers, but has NaN"),
         (
             lambda: QueryPlane(["a", "b"], "c", [1, 2, 3], np.eye(2), np.eye(2)),
             r"q needs the axes \(2\), but has shape \(3,\)",

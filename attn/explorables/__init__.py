@@ -13,9 +13,11 @@ from attn.explorables.heads import HeadsExplorer
 from attn.explorables.mask import MaskExplorer
 from attn.explorables.parameters import ParameterCounter
 from attn.explorables.query_plane import QueryPlane
+from attn.explorables.rotary import RotaryExplorer
 from attn.explorables.scaling import ScalingExplorer
 from attn.explorables.self_check import SelfCheck
 from attn.explorables.softmax import SoftmaxExplorer
+from attn.explorables.stepper import SentenceStepper
 from attn.explorables.training import TrainingExplorer
 from attn.explorables.update_plane import UpdatePlane
 
@@ -28,8 +30,10 @@ __all__ = [
     "MaskExplorer",
     "ParameterCounter",
     "QueryPlane",
+    "RotaryExplorer",
     "ScalingExplorer",
     "SelfCheck",
+    "SentenceStepper",
     "SoftmaxExplorer",
     "TrainingExplorer",
     "UpdatePlane",

@@ -133,12 +133,13 @@ class Explorable(anywidget.AnyWidget):
     """
 
     _css = read_source("explorables.css")
+    _parts = ("common.js",)  # what stands in front of the figure's own JavaScript
     _without_script = "To move this figure, run its cell in JupyterLab, or open the built book with JavaScript."
 
     def __init_subclass__(cls, **kwargs):
         if Explorable in cls.__bases__:  # anywidget derives a class of its own from each of them
             cls._name = cls.__module__.rpartition(".")[2]
-            cls._esm = read_source("common.js") + read_source(f"{cls._name}.js")
+            cls._esm = "".join(map(read_source, [*cls._parts, f"{cls._name}.js"]))
             cls._shown = [name for name, value in vars(cls).items() if isinstance(value, traitlets.TraitType)]
             for name in cls._shown:
                 vars(cls)[name].tag(sync=True)

@@ -11,9 +11,11 @@ def book_script():
     A page opened from a file cannot load ES modules, so each module becomes a function whose
     exports are collected in `window.attnExplorables`, and `mount.js` brings the page's to life.
     """
+    figures = {figure._name: figure for figure in Explorable.__subclasses__()}
+    shared = dict.fromkeys(part for figure in figures.values() for part in figure._parts)
     modules = []
-    for name in sorted(figure._name for figure in Explorable.__subclasses__()):
+    for name in sorted(figures):
         body, exports = read_source(f"{name}.js").split("export default ")
         modules.append(f"{json.dumps(name)}: (() => {{\n{body}return {exports}}})(),")
-    parts = [read_source("common.js"), "window.attnExplorables = {", *modules, "};", read_source("mount.js")]
+    parts = [*map(read_source, shared), "window.attnExplorables = {", *modules, "};", read_source("mount.js")]
     return "\n".join(["(() => {", *parts, "})();\n"])

@@ -13,7 +13,9 @@ function standInModel(state) {
   };
 }
 
+const addressOf = (chapter) => document.querySelector(`.attn-strip [data-chapter="${chapter}"]`)?.href;
+
 document.querySelectorAll("[data-explorable]").forEach((el) => {
   const state = JSON.parse(el.querySelector("script").textContent);
-  window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el });
+  window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el, addressOf });
 });
