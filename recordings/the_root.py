@@ -1,4 +1,4 @@
-"""Training with the root and without: what chapter 12 shows of it.
+"""Training with the root and without: what chapter 14 shows of it.
 
     .venv/bin/python recordings/the_root.py
 

@@ -1,4 +1,4 @@
-"""Two questions about a row, and one, two or four heads to answer them: what chapter 12 shows of it.
+"""Two questions about a row, and one, two or four heads to answer them: what chapter 14 shows of it.
 
     .venv/bin/python recordings/two_questions.py
 

@@ -101,3 +101,55 @@ def test_small_tales_begin_as_they_were_recorded(kind):
     np.testing.assert_allclose(again["new"], recorded["new"][:2], atol=1e-3)
     np.testing.assert_allclose(again["he or she"], recorded["he or she"][:2], atol=0.1)
     assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(10))] * 4
+
+
+@pytest.mark.parametrize("kind", ["two back, rotary", "again, none", "two back, none, causal, 2 layers"])
+def test_positions_begin_as_they_were_recorded(kind):
+    import positions
+
+    recording = read_recording("positions")
+    recorded, taken = recording["runs"][kind][1], recording["every"]
+    again = positions.learn(1, *positions.KINDS[kind], n_taken=taken)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    for length in ("short", "long"):
+        np.testing.assert_allclose(again[length], recorded[length][:2], atol=0.02)
+    assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(5))] * 15
+
+
+def test_places_are_told_wrongly_and_far_ones_are_forbidden():
+    import positions
+
+    text, answers, asked = positions.two_back(np.random.default_rng(0), 3, 6)
+    assert (answers[:, 2:] == text[:, :-2]).all() and asked.tolist() == [[False] * 2 + [True] * 4] * 3
+    _, answers, _ = positions.again(np.random.default_rng(0), 3, 6)
+    assert answers.tolist() == [[int(list(row).count(letter) > 1) for letter in row] for row in text]
+    rows, columns = np.nonzero(~positions.FAR)
+    assert positions.FAR.shape == (32, 32) and np.abs(rows - columns).max() == 15
+    assert not positions.FAR[0, 15] and positions.FAR[0, 16]
+    assert np.flatnonzero(positions.MIDDLE[0]).tolist() == list(range(3, 16))
+
+
+@pytest.mark.parametrize("way", ["not added", "added, then normalised", "normalised, then added"])
+def test_depth_begins_as_it_was_recorded(way):
+    import depth
+
+    recording = read_recording("depth")
+    for kind in (f"2 layers, {way}", f"8 layers, {way}, warm-up"):
+        recorded, taken = recording["runs"][kind][1], recording["every"]
+        again = depth.learn(1, *depth.KINDS[kind], n_taken=taken)
+        np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=2e-3)
+        np.testing.assert_allclose(again["right"], recorded["right"][:2], atol=0.1)
+    assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(5))] * 36
+
+
+def test_the_depth_that_normalises_first_is_the_packages_decoder():
+    import depth
+
+    from attn import decoder, init_transformer
+
+    rng = np.random.default_rng(0)
+    params, tokens = init_transformer(rng, depth.sizes(3), dtype=float), rng.integers(18, size=(2, 6))
+    ours = depth.model(params, 3, "normalised, then added", tokens)
+    np.testing.assert_allclose(ours, decoder(params, depth.sizes(3), tokens), atol=1e-12)
+    others = [depth.model(params, 3, way, tokens) for way in depth.WAYS[:2]]
+    assert all(np.abs(ours - other).max() > 0.1 for other in others)

@@ -1,0 +1,105 @@
+"""How a model may be told where words stand: five ways, a task that needs the order and one that does not: chapter 8.
+
+    .venv/bin/python recordings/positions.py
+
+trains five models of each kind on texts of 16 letters, tests them on texts of 16 and of 32, and writes positions.json
+beside this file.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from attn import Forbid, Tape, TransformerConfig, decoder, encoder, init_transformer
+from attn.recordings import mean_losses, record
+from attn.training import cross_entropy, train
+
+EVERY, SEEDS, STEPS = 100, range(5), 1500
+LETTERS, LENGTH = 10, 16
+APART = np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)))
+FAR, MIDDLE = APART >= LENGTH, (APART > 2) & (APART < LENGTH)
+WAYS = {
+    "none": {},
+    "learned": {"n_positions": 2 * LENGTH},
+    "sinusoid": {},
+    "relative": {"max_distance": 8},
+    "relative, far": {"max_distance": 2 * LENGTH - 1},
+    "rotary": {},
+}
+
+
+def two_back(rng, n_rows, length):
+    """Texts of random letters; at each place but the first two, which letter stood two places before?"""
+    text = rng.integers(LETTERS, size=(n_rows, length))
+    return text, np.roll(text, 2, axis=1), np.broadcast_to(np.arange(length) >= 2, text.shape)
+
+
+def again(rng, n_rows, length):
+    """Texts of random letters; at each place, does this letter stand anywhere else in the text?"""
+    text = rng.integers(LETTERS, size=(n_rows, length))
+    return text, ((text[:, :, None] == text[:, None, :]).sum(axis=2) > 1).astype(int), np.ones(text.shape, bool)
+
+
+TASKS, MODELS = {"two back": two_back, "again": again}, {"encoder": encoder, "decoder": decoder}
+KINDS = {f"{task}, {way}": (task, way, "encoder", 1) for task in TASKS for way in WAYS}
+KINDS |= {f"two back, none, causal, {n} layers": ("two back", "none", "decoder", n) for n in (1, 2, 4)}
+
+
+def sizes(way, n_layers):
+    return TransformerConfig(
+        vocab_size=LETTERS, d_model=32, n_heads=2, n_layers=n_layers, d_ff=64, positions=way.split(",")[0], **WAYS[way],
+        activation="relu", biases="mlp", unembedding="separate",
+    )  # fmt: skip
+
+
+def gradients(model, config, params, text, answers, asked):
+    with Tape() as tape:
+        logits = model(params, config, text)
+    loss, grad = cross_entropy(logits, answers, asked)
+    return loss, tape.gradients(params, (logits, grad))
+
+
+def hits(model, config, task, length, params, *, wrongly=False, interventions=()):
+    """Return which answers are right on texts not seen, and where something is asked: arrays of bool, shape (200, n).
+
+    `wrongly`: the letters of each text are told in another order than the one that is asked about.
+    """
+    rng = np.random.default_rng(10**6)
+    text, answers, asked = task(rng, 200, length)
+    if wrongly:
+        order = np.argsort(rng.random(text.shape), axis=1)
+        text, answers, asked = (np.take_along_axis(part, order, axis=1) for part in (text, answers, asked))
+    return model(params, config, text, interventions=interventions).argmax(axis=-1) == answers, asked
+
+
+def share_right(*setting, **options):
+    right, asked = hits(*setting, **options)
+    return round(float(right[asked].mean()), 4)
+
+
+def learn(seed, task, way, model, n_layers, n_taken=None):
+    """Return losses, each a mean over `EVERY` steps, and shares of right answers at both lengths before the first and
+    after each of these. At the end, the share by place in long texts; where places are told wrongly; and in long texts
+    where nobody may look further than in training, or at a middle distance. If it is given, only `n_taken` of the steps
+    are taken."""
+    rng, config, task, model = np.random.default_rng(seed), sizes(way, n_layers), TASKS[task], MODELS[model]
+    params = init_transformer(rng, config, dtype=np.float64)
+    run = train(
+        *(params, partial(gradients, model, config), (task(rng, 32, LENGTH) for _ in range(n_taken or STEPS)), STEPS),
+        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY},
+        probe=lambda params: [share_right(model, config, task, n, params) for n in (LENGTH, 2 * LENGTH)],
+    )
+    short, long = np.transpose(run.probes).tolist()
+    setting = model, config, task
+    by_place, _ = hits(*setting, 2 * LENGTH, run.params)
+    return {
+        **{"seed": seed, "loss": mean_losses(run.losses, EVERY), "short": short, "long": long},
+        "by place": by_place.mean(axis=0).round(2).tolist(),
+        "wrongly": share_right(*setting, LENGTH, run.params, wrongly=True),
+        "long, none far": share_right(*setting, 2 * LENGTH, run.params, interventions=[Forbid(FAR)]),
+        "long, none middling": share_right(*setting, 2 * LENGTH, run.params, interventions=[Forbid(MIDDLE)]),
+    }
+
+
+if __name__ == "__main__":
+    record(__file__, "random letters", learn, KINDS, seeds=SEEDS, every=EVERY)
