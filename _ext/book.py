@@ -3,11 +3,30 @@
 import logging
 import re
 import shutil
+from html import escape
 from pathlib import Path
 
 from attn.explorables import book_script
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
+
+STRIP = {
+    1: "words",
+    2: "q, k, v",
+    3: "softmax",
+    4: "scale",
+    5: "mask",
+    6: "values",
+    7: "heads",
+    8: "positions",
+    9: "a layer",
+    10: "parameters",
+    11: "cost",
+    12: "learning",
+    13: "two spaces",
+    14: "many layers",
+}
+THE_MACHINE = [1, 8, 2, 3, 4, 5, 6, 7, 9]  # in the order in which a sentence meets them; the others look at the whole
 
 
 def name_cell(record):
@@ -51,6 +70,30 @@ def unname_folds(app, pagename, templatename, context, doctree):
     context["body"] = context.get("body", "").replace(' aria-label="Toggle hidden content"', "")
 
 
+def chapters_of(app):
+    """Return the pages of the chapters by their numbers."""
+    return {int(name[9:11]): name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)}
+
+
+def show_where(app, pagename, templatename, context, doctree):
+    """Let each chapter begin with the course as a strip: a box for each chapter, the present one lit."""
+    chapters = chapters_of(app)
+    if app.builder.name != "html" or pagename not in chapters.values():
+        return
+
+    def box(number):
+        title = escape(app.env.titles[chapters[number]].astext())
+        here = ' aria-current="page"' if chapters[number] == pagename else ""
+        address = context["pathto"](chapters[number])
+        name = STRIP.get(number, title)
+        return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{name}</a></li>'
+
+    machine = [number for number in THE_MACHINE if number in chapters]
+    rows = ["".join(map(box, row)) for row in (machine, [number for number in chapters if number not in machine])]
+    strip = "".join(f"<ol>{row}</ol>" for row in rows)
+    context["body"] = f'<nav class="attn-strip" aria-label="You are here">{strip}</nav>{context["body"]}'
+
+
 def write_assets(app, exception):
     """Put the explorables, and the PDF if it is offered, beside the pages."""
     if exception or app.builder.format != "html":
@@ -68,6 +111,7 @@ def setup(app):
     app.connect("builder-inited", prepare_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)
+    app.connect("html-page-context", show_where)
     app.connect("build-finished", write_assets)
     app.add_js_file("explorables.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

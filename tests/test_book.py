@@ -212,6 +212,39 @@ def test_no_prose_uses_a_term_before_the_one_that_leads_to_the_glossary(soups, n
         assert not [text for text in earlier if re.search(rf"\b{re.escape(word)}\b", re.sub(longer, "", text))], word
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_a_chapter_begins_with_the_course_as_a_strip_and_shows_where_it_stands(soups, name):
+    strips = soups[name].select(".attn-strip")
+    if name not in CHAPTERS:
+        assert strips == []
+        return
+    (strip,) = strips
+    numbers = [int(box["data-chapter"]) for box in strip.find_all("a")]
+    assert sorted(numbers) == [int(chapter[9:11]) for chapter in CHAPTERS] and numbers[:3] == [1, 8, 2]
+    assert [int(box["data-chapter"]) for box in strip.select("a[aria-current=page]")] == [int(name[9:11])]
+    assert all(box["title"].startswith(f"{box['data-chapter']}. ") for box in strip.find_all("a"))
+    assert strip.find_next("h1").get_text().startswith(f"{int(name[9:11])}. ") and len(str(strip).encode()) < 3000
+
+
+def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
+    page = visit((book / CHAPTERS[8]).as_uri())
+    steps, taught = page.locator(".attn-step"), page.locator(".attn-step-text a")
+    for number, chapter in [(0, 0), (1, 7), (3, 1), (5, 3), (11, 5), (13, 8)]:
+        steps.nth(number).click()
+        assert taught.get_attribute("href").partition("#")[0] in ("", (book / CHAPTERS[chapter]).as_uri(), page.url)
+        assert taught.inner_text() == f"Chapter {chapter + 1}."
+    assert page.said == []
+
+
+def test_in_a_narrow_page_the_word_that_is_followed_stands_alone(visit, book):
+    for width, seen in [(1280, 5), (390, 1)]:
+        page = visit((book / CHAPTERS[8]).as_uri(), width=width)
+        page.locator(".attn-step").nth(3).click()
+        page.get_by_label("gold", exact=True).check()
+        rows = page.locator(".attn-arrays table").last.locator("tbody tr:visible")
+        assert rows.count() == seen and "gold" in rows.all_inner_texts()[seen // 2]
+
+
 def test_the_index_leads_to_the_sections_that_it_names(soups):
     places = soups["genindex.html"].find_all("a", string=re.compile(r"chapter \d+: "))
     assert len(places) > 40

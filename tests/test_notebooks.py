@@ -25,6 +25,7 @@ WITHOUT_CHECK = re.compile(
     r"```.*?```"  # code blocks: a test of their own runs them
     r"|\]\([^)]*\)"  # where links lead
     r"|^#+ .*?$|^:label:.*?$"  # headings and labels
+    r"|\b[Cc]hapters? \d+(?:(?:,| and| to) \d+)*"  # a chapter's number
     r"|\{cite:\w\}`[^`]*`|<[^>]*>"
     r"|(?:colleagues|[A-Z]\w+)(?:, | \()(?:19|20)\d\d(?=[\]):;.](?!\d))",  # the year of a reference
     re.DOTALL | re.MULTILINE,
