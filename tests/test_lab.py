@@ -138,6 +138,21 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(opened):
     rendered.first.locator("h3", has_text="Complete the query matrix").wait_for()
 
 
+def test_a_solution_sets_its_formulas_when_it_is_opened(opened):
+    page = opened("chapters/04_scaling.ipynb")
+    cells = nbformat.read(build.ROOT / "chapters" / "04_scaling.ipynb", 4).cells
+    [number] = [number for number, cell in enumerate(cells) if "Each squared weight is" in cell.source]
+    page.evaluate("(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)", number)
+    fold = page.locator(".jp-Notebook-cell details", has_text="Each squared weight is")
+    fold.locator("summary").click()
+    fold.locator("mjx-container").nth(1).wait_for()
+    assert fold.locator("mjx-container").count() == 2 and "$" not in fold.inner_text()
+    fold.locator("summary").click()
+    fold.locator("summary").click()
+    page.wait_for_timeout(500)
+    assert fold.locator("mjx-container").count() == 2, "a fold that is opened again sets nothing twice"
+
+
 def test_who_stops_a_training_stops_the_run_and_finds_what_was_trained(opened):
     page = opened("slow.ipynb")
     page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")

@@ -1,5 +1,5 @@
 // An extension of JupyterLab, in the form that needs no build: links land on headings, a chapter that was only opened
-// is not unsaved, solutions look as if they open, and no formula is cut.
+// is not unsaved, solutions look as if they open and set their formulas, and no formula is cut.
 
 {
   const LOOKS = `
@@ -39,13 +39,23 @@
     });
   }
 
-  function activate({ commands, shell }, notebooks) {
+  // What jupyterlab-myst leaves of a formula inside a fold is its LaTeX.
+  function typeset(fold, typesetter) {
+    for (const formula of fold.querySelectorAll(".math-inline")) {
+      formula.className = "";
+      formula.textContent = `$${formula.textContent}$`;
+    }
+    typesetter.typeset(fold);
+  }
+
+  function activate({ commands, shell }, notebooks, typesetter) {
     document.head.append(Object.assign(document.createElement("style"), { textContent: LOOKS }));
     notebooks.widgetAdded.connect((_, notebook) => keepClean(notebook));
     document.addEventListener("click", ({ target }) => {
       const link = target.closest(".jp-Notebook a[href^='#'], .jp-MarkdownViewer a[href^='#']");
       if (link && shell.currentWidget?.context) land(shell.currentWidget, decodeURIComponent(link.hash.slice(1)));
     });
+    document.addEventListener("toggle", ({ target }) => target.matches?.(".myst details") && typeset(target, typesetter), true);
     commands.commandExecuted.connect(async (_, { id, args, result }) => {
       if (id !== "rendermime:handle-local-link" || !args.id?.startsWith("#")) return;
       await result;
@@ -58,8 +68,11 @@
   (window._JUPYTERLAB ??= {})["attention-worked-out"] = {
     init: (scope) => (shared = scope),
     get: async () => {
-      const { INotebookTracker } = (await Object.values(shared["@jupyterlab/notebook"])[0].get())();
-      const plugin = { id: "attention-worked-out:reading", autoStart: true, requires: [INotebookTracker], activate };
+      const given = async (name) => (await Object.values(shared[name])[0].get())();
+      const { INotebookTracker } = await given("@jupyterlab/notebook");
+      const { ILatexTypesetter } = await given("@jupyterlab/rendermime");
+      const requires = [INotebookTracker, ILatexTypesetter];
+      const plugin = { id: "attention-worked-out:reading", autoStart: true, requires, activate };
       return () => ({ __esModule: true, default: plugin });
     },
   };
