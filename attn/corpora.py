@@ -368,8 +368,7 @@ def tales(rng, n=4000, share_for_test=0.1):
         feeling = "sad" if verb == "lost" else "glad"
         drawn[f"<start> the {person} {verb} a {thing} in the {place} . {people[person]} was {feeling} ."] = None
     words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)
-    rows = rng.permutation([[words.index(word) for word in tale.split()] for tale in drawn])
-    return _parted(words, {"tales": rows}, share_for_test)
+    return _of_sentences(rng, words, "tales", drawn, share_for_test)
 
 
 def fortunes(rng, share_for_test=0.25):
@@ -391,8 +390,14 @@ def fortunes(rng, share_for_test=0.25):
     verbs = {"found": "smiled", "shared": "smiled", "lost": "wept", "wasted": "wept"}
     things = ["gold", "bread", "wine", "salt"]
     words = (*people, *verbs, *things, "and", "she", "he", "smiled", "wept", ".")
-    rows = [
-        [words.index(word) for word in f"{person} {verb} {thing} and {people[person]} {verbs[verb]} .".split()]
+    sentences = [
+        f"{person} {verb} {thing} and {people[person]} {verbs[verb]} ."
         for person, verb, thing in product(people, verbs, things)
     ]
-    return _parted(words, {"sentences": rng.permutation(rows)}, share_for_test)
+    return _of_sentences(rng, words, "sentences", sentences, share_for_test)
+
+
+def _of_sentences(rng, words, name, sentences, share_for_test):
+    """Return a corpus of sentences of one length, in an order that is drawn."""
+    rows = rng.permutation([[words.index(word) for word in sentence.split()] for sentence in sentences])
+    return _parted(words, {name: rows}, share_for_test)

@@ -41,22 +41,31 @@ def sizes(n_layers):
     )  # fmt: skip
 
 
+def attend(a, X):
+    matrices = [a[name] for name in ("W_Q", "W_K", "W_V", "W_O")]
+    return multi_head_attention(X, *matrices, mask=causal_mask(X.shape[-2]))[0]
+
+
+def think(m, X):
+    return feed_forward(X, m["W_1"], m["b_1"], m["W_2"], m["b_2"])
+
+
+def join(X, part, norm, way):
+    """Let what attention or the MLP writes take the place of the stream, or add it in one of two orders."""
+    if way == "added, then normalised":
+        return layer_norm(add(X, part(X)), **norm)
+    written = part(layer_norm(X, **norm))
+    return add(X, written) if way == "normalised, then added" else written
+
+
 def model(params, n_layers, way, tokens):
-    """Return the logits; a sublayer's output takes the place of the stream, or is added to it in one of two orders."""
+    """Return the logits."""
     n = tokens.shape[-1]
     X = add(embedding(tokens, params["embedding"]), embedding(np.arange(n), params["positions"]))
     for number in range(1, n_layers + 1):
         a, m = params[f"layer {number}"]["attention"], params[f"layer {number}"]["mlp"]
-        matrices = [a[name] for name in ("W_Q", "W_K", "W_V", "W_O")]
-        attend = lambda Y: multi_head_attention(Y, *matrices, mask=causal_mask(n))[0]  # noqa: B023, E731
-        think = lambda Y: feed_forward(Y, m["W_1"], m["b_1"], m["W_2"], m["b_2"])  # noqa: B023, E731
-        for norm, sublayer in [(a["norm"], attend), (m["norm"], think)]:
-            if way == "not added":
-                X = sublayer(layer_norm(X, **norm))
-            elif way == "added, then normalised":
-                X = layer_norm(add(X, sublayer(X)), **norm)
-            else:
-                X = add(X, sublayer(layer_norm(X, **norm)))
+        X = join(X, partial(attend, a), a["norm"], way)
+        X = join(X, partial(think, m), m["norm"], way)
     return linear(layer_norm(X, **params["norm"]), **params["unembedding"])
 
 

@@ -19,12 +19,12 @@ LETTERS, LENGTH = 10, 16
 APART = np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)))
 FAR, MIDDLE = APART >= LENGTH, (APART > 2) & (APART < LENGTH)
 WAYS = {
-    "none": {},
-    "learned": {"n_positions": 2 * LENGTH},
-    "sinusoid": {},
-    "relative": {"max_distance": 8},
-    "relative, far": {"max_distance": 2 * LENGTH - 1},
-    "rotary": {},
+    "none": {"positions": "none"},
+    "learned": {"positions": "learned", "n_positions": 2 * LENGTH},
+    "sinusoid": {"positions": "sinusoid"},
+    "relative": {"positions": "relative", "max_distance": 8},
+    "relative, far": {"positions": "relative", "max_distance": 2 * LENGTH - 1},
+    "rotary": {"positions": "rotary"},
 }
 
 
@@ -47,7 +47,7 @@ KINDS |= {f"two back, none, causal, {n} layers": ("two back", "none", "decoder",
 
 def sizes(way, n_layers):
     return TransformerConfig(
-        vocab_size=LETTERS, d_model=32, n_heads=2, n_layers=n_layers, d_ff=64, positions=way.split(",")[0], **WAYS[way],
+        vocab_size=LETTERS, d_model=32, n_heads=2, n_layers=n_layers, d_ff=64, **WAYS[way],
         activation="relu", biases="mlp", unembedding="separate",
     )  # fmt: skip
 

@@ -360,6 +360,19 @@ def test_every_number_of_the_stepper_opens_the_sum_that_makes_it(blank, backward
     assert computed > 1000 and page.said == []
 
 
+def test_a_row_of_places_is_not_taken_for_one_of_words_where_both_tables_are_as_long(blank):
+    good = stepper()
+    config = TransformerConfig(**{**good.config, "n_positions": 5})
+    figure = SentenceStepper(
+        {**good.params, "positions": good.params["positions"][:5]}, config, good.words, good.sentences
+    )
+    page = blank(html(figure))
+    for step, row in [(0, "“lost”"), (1, "place 2")]:
+        box(step)(page)
+        page.locator(".attn-arrays table").nth(1).locator("tbody tr").nth(1).get_by_role("button").first.hover()
+        assert page.locator(".attn-detail").inner_text() == f"The row of {row}, entry 1."
+
+
 def test_the_numbers_of_a_sum_are_lit_where_they_stand(blank):
     def lit(step, table, cell, backward=False):
         page = blank(html(stepper(step=step, backward=backward, wanted=1)))

@@ -257,8 +257,9 @@ function reporter() {
 
 const VISIBLE = /[^\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
-// A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them. Where a
-// word is a label and nothing is computed from it, the field is called so.
+// A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them, and may
+// return a sentence that says why it refuses them. Where a word is a label and nothing is computed from it, the field is
+// called so.
 function wordField({ words, fewest = 2, most, note = "", called = "Your own words", onWords }) {
   const range = fewest === most ? String(most) : `${fewest} to ${most}`;
   const input = control("text", { spellcheck: false, value: words.join(" ") });
@@ -271,8 +272,7 @@ function wordField({ words, fewest = 2, most, note = "", called = "Your own word
     const own = input.value.split(/\s+/).filter((word) => VISIBLE.test(word));
     const fits = own.length >= fewest && own.length <= most;
     const given = `${own.length} ${own.length === 1 ? "word" : "words"} given`;
-    problem.textContent = fits ? "" : `${given}; this figure takes ${range}.`;
-    if (fits) onWords(own);
+    problem.textContent = fits ? onWords(own) ?? "" : `${given}; this figure takes ${range}.`;
   });
   return row;
 }

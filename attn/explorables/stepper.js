@@ -3,6 +3,10 @@
 
 const WIDEST = 8; // an array of more columns is shown turned over
 
+const AXES = { // what the tables call them
+  token: "words", key: "words asked", word: "vocabulary", entry: "d_model", "of the head": "d_k", unit: "d_ff", "": "1",
+};
+
 const CHAPTERS = {
   embedding: 1, positions: 8, norm: 9, queries: 2, keys: 2, scores: 4, mask: 5, weights: 3, values: 6, mixtures: 6, update: 7,
   attended: 6, mlp: 9, stream: 9, logits: 9, probabilities: 9,
@@ -116,7 +120,8 @@ function openValue({ node, i, j }, { words, tokens }) {
   if (kind === "given") return { text: "A number that was learned.", lit: [] };
   if (kind === "embedding") {
     const row = options.tokens[i];
-    return { text: `${A.rows === words.length ? `The row of “${words[row]}”` : `The row of place ${row + 1}`}, entry ${j + 1}.`, lit: [lit(0, row, j)] };
+    const whose = inputs[0].name === "positions" ? `place ${row + 1}` : `“${words[row]}”`;
+    return { text: `The row of ${whose}, entry ${j + 1}.`, lit: [lit(0, row, j)] };
   }
   if (kind === "add") {
     return { text: inputs.map((input) => factor(at(input.value, i, j))).join(" + ") + end, lit: inputs.map((_, n) => lit(n, i, j)) };
@@ -226,8 +231,8 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     words: tokens, fewest: 1, most: config.n_positions, note: ` of the ${words.length} the model knows: ${words.join(" ")}`,
     onWords: (given) => {
       const unknown = given.filter((word) => !words.includes(word));
-      own.querySelector(".attn-problem").textContent = unknown.length ? `The model does not know ${unknown.map((word) => `“${word}”`).join(", ")}.` : "";
-      if (!unknown.length) say(given);
+      if (unknown.length) return `The model does not know ${unknown.map((word) => `“${word}”`).join(", ")}.`;
+      return say(given);
     },
   });
   const way = choice({ legend: "Way", labels: ["forward: the prediction", "backward: the error"], onChoose: (i) => change({ backward: i === 1 }) });
@@ -238,13 +243,13 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
   const wantedRow = element("label", { className: "attn-wanted" }, element("span", {}, "Next word that would be right"), select);
   const outcome = element("p", { className: "attn-outcome" });
 
-  const boxes = stepsOf(work(read()).nodes, config, 0).map(({ box: text, title }, i) => {
+  const parts = new Map();
+  const boxes = stepsOf(work(read()).nodes, config, 0).map(({ part, box: text, title }, i) => {
     const node = button("attn-step", text, () => change({ step: i }));
     node.title = title;
+    parts.set(part, [...(parts.get(part) ?? []), node]);
     return node;
   });
-  const parts = new Map();
-  stepsOf(work(read()).nodes, config, 0).forEach(({ part }, i) => parts.set(part, [...(parts.get(part) ?? []), boxes[i]]));
   const picture = element("div", { className: "attn-machine", role: "group", "aria-label": "The picture: each box is a step" },
     ...[...parts].map(([part, boxesOf]) => element("div", { className: "attn-part", role: "group", "aria-label": part },
       element("span", { className: "attn-head" }, part), box("attn-flow", ...boxesOf))));
@@ -276,13 +281,12 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     const [[down, n], [across, m]] = turn ? axes.reverse() : axes;
     const headings = (axis, length, scope) => Array.from({ length }, (_, k) => heading(scope)(names[axis]?.[k] ?? String(k + 1)));
     const widest = Math.max(...X.data.map((number) => (Number.isFinite(number) ? Math.abs(number) : 0))) || 1;
-    const known = [];
     const cells = grid(n, m, (y, x) => {
       const [i, j] = turn ? [x, y] : [y, x];
       const number = at(X, i, j);
       const cell = button(`attn-cell ${number < 0 ? "attn-minus" : ""}`, format(number));
       cell.style.setProperty("--attn-w", Number.isFinite(number) ? Math.abs(number) / widest : 0);
-      known.push({ cell, node, i, j, grad });
+      cellsOf.push({ cell, node, i, j, grad });
       explain(cell, () => {
         const opened = grad ? openGrad({ node, i, j }, done, state) : openValue({ node, i, j }, state);
         cellsOf.forEach((one) => one.cell.classList.toggle("attn-lit", opened.lit.some((part) =>
@@ -291,10 +295,8 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
       });
       return cell;
     });
-    cellsOf.push(...known);
-    const called = { token: "words", key: "words asked", word: "vocabulary", entry: "d_model", "of the head": "d_k", unit: "d_ff", "": "1" };
     const { table, lines } = tableOf({
-      title: `${grad ? "Gradient: " : ""}${shortName(node)} (${called[down]} × ${called[across]})`,
+      title: `${grad ? "Gradient: " : ""}${shortName(node)} (${AXES[down]} × ${AXES[across]})`,
       columns: headings(across, m, "col"), rows: headings(down, n, "row"), cells,
     });
     if (down === "token") lines.forEach((row, y) => row.classList.toggle("attn-other", y !== state.token));
