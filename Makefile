@@ -11,7 +11,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf check test bench lab record lock clean
+.PHONY: help book pdf check test bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
+	@echo "make novels  train the model of chapter 15 again, five times (an hour), and measure it"
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml"
 	@echo "make clean   remove what was built and installed"
 
@@ -68,6 +69,9 @@ lab: .venv/installed
 record: .venv/installed
 	$(BIN)/python tools/notebooks.py $(CHAPTERS)
 	$(BIN)/python tools/pages.py
+
+novels: .venv/installed
+	$(BIN)/python tools/novels.py
 
 lock: .venv/installed
 	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt

@@ -39,13 +39,13 @@ def mean_losses(losses, every):
     return np.reshape(losses, (-1, every)).mean(axis=1).round(5).tolist()
 
 
-def record(script, source, learn, kinds, *, seeds, every):
-    """Measure all models of a script, and write what comes out beside it.
+def record(script, source, learn, kinds, *, seeds, every, **more):
+    """Measure all models of a script, and write what comes out under the script's name.
 
     Parameters
     ----------
     script : str
-        The script's own path, `__file__`.
+        The script's own path, `__file__`, in a folder of the repository.
     source : str
         What the models were trained on.
     learn : callable
@@ -55,15 +55,41 @@ def record(script, source, learn, kinds, *, seeds, every):
     seeds : iterable of int
     every : int
         Steps between two measurements.
+    **more : object
+        What else the recording says, by name.
     """
-    path, start = Path(script), time.time()
+    start, path = time.time(), Path(script).resolve()
     runs = {kind: [learn(seed, *how) for seed in seeds] for kind, how in kinds.items()}
+    write_recording(path.stem, script, runs, source=source, licence="CC BY 4.0", start=start, **more, every=every)
+
+
+def write_recording(name, script, runs, *, source, licence, start, versions=(), **more):
+    """Write what was measured, with all that has to be known of it.
+
+    Parameters
+    ----------
+    name : str
+        Of the recording.
+    script : str
+        The path of what made it, in a folder of the repository.
+    runs : list or dict
+        What was measured.
+    source, licence : str
+    start : float
+        When measuring began, as of `time.time`.
+    versions : dict of str, optional
+        Those of packages other than NumPy.
+    **more : object
+        What else the recording says, by name.
+    """
+    path = Path(script).resolve()
     about = {
-        "made by": f"recordings/{path.name}",
+        "made by": f"{path.parent.name}/{path.name}",
         "source": source,
-        "licence": "CC BY 4.0",
-        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+        "licence": licence,
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, **dict(versions)},
         "minutes": round((time.time() - start) / 60, 1),
         "sha256 of runs": hashlib.sha256(json.dumps(runs).encode()).hexdigest(),
     }
-    path.with_suffix(".json").write_text(json.dumps({**about, "every": every, "runs": runs}) + "\n")
+    text = json.dumps({**about, **more, "runs": runs}, ensure_ascii=False)
+    (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -138,6 +138,15 @@ class Adam:
         self._grad, self._change = np.empty_like(self._vector), np.empty_like(self._vector)
         self._betas, self._epsilon, self._n_steps = (beta_1, beta_2), epsilon, 0
 
+    def state(self):
+        """Return all that the next steps depend on, as a dict of arrays."""
+        return {"params": self._vector, "mean": self._mean, "square": self._square, "n_steps": np.array(self._n_steps)}
+
+    def restore(self, state):
+        """Go back to where `state()` was taken."""
+        self._vector[:], self._mean[:], self._square[:] = (state[name] for name in ("params", "mean", "square"))
+        self._n_steps = int(state["n_steps"])
+
     def step(self, grads, learning_rate, *, clip=np.inf):
         """Move the parameters by one step.
 

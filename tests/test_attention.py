@@ -410,8 +410,9 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
 
 # Each module may import from those before it.
 ORDER = [
-    *["_arrays", "tape", "attention", "heads", "layers", "parameters", "transformer", "generation"],
-    *["keeping", "progress", "timing", "training", "corpora", "recordings", "plots", "exercises", "explorables"],
+    *["_arrays", "tape", "attention", "heads", "layers", "parameters", "transformer", "generation", "bytepairs"],
+    *["novels", "minilm", "keeping", "progress", "timing", "training", "corpora", "recordings", "plots", "exercises"],
+    "explorables",
 ]
 
 

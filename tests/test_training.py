@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from attn import training
+from attn.tape import leaves
 from attn.training import Adam, batches, cross_entropy, schedule, train
 
 
@@ -116,6 +117,23 @@ def test_gradients_that_do_not_fit_are_named(grads, message):
     adam = Adam({"a": np.zeros(2), "b": {"c": np.zeros(2), "d": np.zeros(2)}})
     with pytest.raises(ValueError, match=message):
         adam.step(grads, 0.1)
+
+
+def test_adam_goes_on_from_a_state_as_if_it_had_never_stopped():
+    rng = np.random.default_rng(7)
+    grads = [{"a": rng.normal(size=3), "b": {"c": rng.normal(size=(2, 2))}} for _ in range(4)]
+    start = {"a": np.ones(3), "b": {"c": np.zeros((2, 2))}}
+    whole, first, second = Adam(start), Adam(start), Adam(start)
+    for grad in grads:
+        whole.step(grad, 0.1)
+    for grad in grads[:2]:
+        first.step(grad, 0.1)
+    kept = {name: array.copy() for name, array in first.state().items()}
+    second.restore(kept)
+    for grad in grads[2:]:
+        second.step(grad, 0.1)
+    for ours, theirs in zip(leaves(second.params), leaves(whole.params)):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_training_is_deterministic_and_leaves_the_start_alone():

@@ -1,0 +1,206 @@
+"""A model that has read six novels: the text, its tokens, and the decoder of a million parameters that learned it."""
+
+import json
+import lzma
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from attn.attention import softmax
+from attn.bytepairs import Tokenizer
+from attn.parameters import TransformerConfig
+from attn.transformer import Trace, decoder
+
+FOLDER = Path(__file__).parent.parent / "novels"
+CONFIG = TransformerConfig(
+    **{"vocab_size": 2048, "d_model": 128, "n_heads": 4, "n_layers": 4, "d_ff": 512},
+    **{"positions": "rotary", "activation": "relu", "biases": "mlp", "unembedding": "tied"},
+)
+LENGTH = 128  # tokens that the model reads at once in training
+
+
+def read_text(part="training"):
+    """Return Jane Austen's six novels, one paragraph a line: "training", or what is "held out" at the end of each."""
+    path = FOLDER / f"{part.replace(' ', '_')}.txt.xz"
+    return lzma.decompress(path.read_bytes()).decode()
+
+
+def read_tokenizer():
+    """Return the tokenizer that was learned from the training text."""
+    return Tokenizer(**json.loads((FOLDER / "tokenizer.json").read_text(encoding="utf-8")))
+
+
+def rows_of(tokens, length=LENGTH + 1):
+    """Return tokens as rows that follow each other, shape (n_rows, length); what is left at the end is no row."""
+    return tokens[: len(tokens) // length * length].reshape(-1, length)
+
+
+# --- the model, a byte a number -------------------------------------------------------------------
+
+
+def rounded(params):
+    """Round parameters to a byte a number: each row of a matrix to whole numbers from -127 to 127 and one scale.
+
+    Parameters
+    ----------
+    params : nested dict of arrays
+
+    Returns
+    -------
+    dict of arrays
+        By path, such as "layer 1/mlp/W_1": vectors as they are (float32), matrices as int8, and under the path with
+        "/scale" behind it what each row is to be multiplied by, shape (..., 1).
+    """
+    flat = {}
+    for name, part in params.items():
+        if isinstance(part, dict):
+            flat.update({f"{name}/{inner}": array for inner, array in rounded(part).items()})
+        elif part.ndim == 1:
+            flat[name] = part.astype(np.float32)
+        else:
+            scale = np.maximum(np.abs(part).max(axis=-1, keepdims=True), 1e-9).astype(np.float32) / 127
+            flat[name], flat[f"{name}/scale"] = np.round(part / scale).astype(np.int8), scale
+    return flat
+
+
+def unrounded(flat):
+    """Return nested parameters, float32, of what `rounded` made."""
+    params = {}
+    for path in flat:
+        *way, name = path.split("/")
+        if name != "scale":
+            part = params
+            for step in way:
+                part = part.setdefault(step, {})
+            part[name] = flat[path] * flat.get(f"{path}/scale", np.float32(1))
+    return params
+
+
+def read_model():
+    """Return the parameters of the model that the book ships, as they were rounded for it."""
+    with np.load(FOLDER / "model.npz") as flat:
+        return unrounded(dict(flat))
+
+
+# --- what it is measured on -----------------------------------------------------------------------
+
+OPENING, CLOSING = ' "', '"'  # a closing mark follows a word at once; at a paragraph's beginning it is an opening one
+ENDS = ",.!?;"
+
+
+def quotations(tokens, tokenizer):
+    """Find the quotation marks that matter at each place of a text.
+
+    Parameters
+    ----------
+    tokens : array of int, shape (n,)
+    tokenizer : Tokenizer
+
+    Returns
+    -------
+    marks : array of int, shape (n,)
+        Where the last mark of the paragraph so far stands; -1 where there is none yet.
+    inside : array of bool, shape (n,)
+        Whether a quotation is open there.
+    """
+    marks, inside, mark, is_open = [], [], -1, False
+    words, starts = [tokenizer.words[token] for token in tokens], True
+    for place, word in enumerate(words):
+        if word == "\n":
+            mark, is_open = -1, False
+        elif word in (OPENING, CLOSING):
+            mark, is_open = place, word == OPENING or starts
+        starts = word == "\n"
+        marks.append(mark)
+        inside.append(is_open)
+    return np.array(marks), np.array(inside)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the model has not read, in rows that follow each other.
+
+    Parameters
+    ----------
+    rows : array of int, shape (n_rows, 129)
+        The model reads 128 tokens, and each place is asked for the next one.
+    marks : array of int, shape (n_rows, 128)
+        Where in its row the last quotation mark of the paragraph stands; negative where there is none in the row.
+    inside, outside : array of bool, shape (n_rows, 128)
+        Ends of a clause, which are the places of `ENDS`: those in a quotation whose mark stands in the row, and those
+        in none.
+    """
+
+    rows: np.ndarray
+    marks: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+
+
+def held_out(tokenizer):
+    """Return the text that is held out, with its quotations."""
+    tokens = tokenizer.encode(read_text("held out"))
+    rows = rows_of(tokens)
+    marks, is_open = (rows_of(part)[:, :-1] for part in quotations(tokens, tokenizer))
+    marks = np.where(marks < 0, -1, marks - (LENGTH + 1) * np.arange(len(rows))[:, None])
+    ends = np.isin(rows[:, :-1], [tokenizer.words.index(word) for word in ENDS])
+    return HeldOut(rows, marks, ends & is_open & (marks >= 0), ends & ~is_open)
+
+
+def in_parts(function, rows):
+    """Return what a function makes of many rows, which it is given two dozen at a time."""
+    return np.concatenate([function(part) for part in np.array_split(rows, -(-len(rows) // 24))])
+
+
+def losses(params, rows, interventions=()):
+    """Return in nats how surprising each next token of rows is: from shape (n_rows, length) to (n_rows, length - 1)."""
+
+    def lost(part):
+        P = softmax(decoder(params, CONFIG, part[:, :-1], interventions=interventions))
+        return -np.log(np.take_along_axis(P, part[:, 1:, None], axis=-1))[..., 0]
+
+    return in_parts(lost, rows)
+
+
+def closing(params, rows, tokenizer, interventions=()):
+    """Return how likely a closing mark is behind each place: array, shape (n_rows, length)."""
+    mark = tokenizer.words.index(CLOSING)
+    return in_parts(lambda part: softmax(decoder(params, CONFIG, part, interventions=interventions))[..., mark], rows)
+
+
+def looks(params, rows, interventions=()):
+    """Return the weights of all heads: array, shape (n_rows, n_layers, n_heads, length, length)."""
+
+    def weights(part):
+        with Trace() as trace:
+            decoder(params, CONFIG, part, interventions=interventions)
+        return np.stack([layer.attention.weights for layer in trace.layers], axis=1)
+
+    return in_parts(weights, rows)
+
+
+# --- for a page without Python --------------------------------------------------------------------
+
+
+def for_a_page():
+    """Return what a page needs to run the model.
+
+    Returns
+    -------
+    about : dict
+        The config, the tokenizer, and the name and shape of each array.
+    numbers : bytes
+        The arrays in this order, as `rounded` made them: the scales of a matrix, float32, stand in front of it.
+    """
+    with np.load(FOLDER / "model.npz") as flat:
+        arrays = {name: array for name, array in flat.items() if not name.endswith("/scale")}
+        parts = [flat[f"{name}/scale"].tobytes() if array.ndim > 1 else b"" for name, array in arrays.items()]
+    tokenizer = read_tokenizer()
+    about = {
+        "config": asdict(CONFIG),
+        "arrays": [[name, array.shape] for name, array in arrays.items()],
+        "characters": tokenizer.characters,
+        "joins": tokenizer.joins,
+    }
+    return about, b"".join(scale + array.tobytes() for scale, array in zip(parts, arrays.values()))

@@ -1,0 +1,76 @@
+"""Byte-pair encoding: what is learned, and text to tokens and back."""
+
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn.bytepairs import PIECES, UNKNOWN, Tokenizer, join, learn
+from attn.novels import CONFIG, read_text, read_tokenizer
+
+
+def test_the_neighbours_that_stand_together_most_often_are_joined_first():
+    learned = learn("hug pug pun bun hugs", 11)
+    assert learned.characters == list(" bghnpsu")
+    assert learned.joins == [("u", "g"), ("u", "n")]
+    assert [learned.words[token] for token in learned.encode("hug bun")] == ["h", "ug", " ", "b", "un"]
+
+
+def test_neighbours_are_joined_from_the_left_and_none_twice():
+    assert join(list("aaa"), ("a", "a")) == ["aa", "a"]
+    assert join(["aa", "a"], ("aa", "a")) == ["aaa"]
+    assert join([], ("a", "a")) == []
+
+
+def test_no_token_reaches_over_the_end_of_a_piece():
+    assert PIECES.findall('He said, "No 42!"\n\tée') == [
+        *("He", " said", ",", ' "', "No", " 42", "!", '"', "\n", "\t", "é", "e"),
+    ]
+
+
+def test_what_is_not_known_is_one_token_and_is_seen():
+    tokenizer = read_tokenizer()
+    assert tokenizer.encode("é").tolist() == [0]
+    assert tokenizer.decode(tokenizer.encode("caf\u00e9 \u2603")) == f"caf{UNKNOWN} {UNKNOWN}"
+
+
+@given(st.text(alphabet=read_tokenizer().characters))
+def test_text_of_known_characters_comes_back_as_it_was(text):
+    tokenizer = read_tokenizer()
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_the_tokenizer_of_the_novels_is_what_their_text_teaches():
+    learned, stored = learn(read_text(), CONFIG.vocab_size), read_tokenizer()
+    assert (learned.characters, learned.joins) == (stored.characters, stored.joins)
+    assert len(set(stored.words)) == CONFIG.vocab_size
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """The same joins in the tokenizers library."""
+    ours = read_tokenizer()
+    vocabulary = {word: token for token, word in enumerate(ours.words)}
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, ours.joins, unk_token=UNKNOWN))
+    pieces = tokenizers.Regex(PIECES.pattern)
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.Split(pieces, "isolated")
+    return theirs
+
+
+def test_text_is_cut_as_the_tokenizers_library_cuts_it(theirs):
+    text = read_text("held out")
+    assert read_tokenizer().encode(text).tolist() == theirs.encode(text).ids
+
+
+@given(st.text())
+def test_any_text_is_cut_as_the_tokenizers_library_cuts_it(theirs, text):
+    assert read_tokenizer().encode(text).tolist() == theirs.encode(text).ids
+
+
+def test_what_does_not_fit_is_refused_with_its_numbers():
+    with pytest.raises(ValueError, match="the text has 3 characters, too many for 3 tokens"):
+        learn("abc", 3)
+    with pytest.raises(ValueError, match="the text gives 6 tokens, but 7 are wanted"):
+        learn("abc", 7)
+    with pytest.raises(ValueError, match="tokens must be from 0 to 2, but there is 3"):
+        Tokenizer(["a", "b"], []).decode([0, 3])
