@@ -20,7 +20,7 @@ def test_a_recording_is_small_and_says_where_it_comes_from(name):
     recording = read_recording(name)
     assert (FOLDER / f"{name}.json").stat().st_size < 200_000
     assert (build.ROOT / recording["made by"]).exists() and recording["licence"] and recording["source"]
-    assert set(recording["versions"]) == {"python", "numpy"} and recording["minutes"] > 0
+    assert set(recording["versions"]) >= {"python", "numpy"} and recording["minutes"] > 0
     assert recording["sha256 of runs"] == hashlib.sha256(json.dumps(recording["runs"]).encode()).hexdigest()
 
 

@@ -1,0 +1,385 @@
+"""MiniLM: what is refused, what its recordings say, and, where the weights are, that it computes what PyTorch does.
+
+The environment variable MINILM names the folder with the weights; tests that need them are skipped without it.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from types import SimpleNamespace
+
+import build
+import nbformat
+import numpy as np
+import pytest
+import record_minilm as script
+
+from attn import Trace, encoder, init_transformer, minilm
+from attn.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
+from attn.recordings import FOLDER, read_recording
+
+ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns")}
+FOUND, KEPT = ABOUT["minilm"]["runs"], ABOUT["minilm_patterns"]["runs"]
+HEADS, BY_HEAD, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
+
+
+# --- reading the files ----------------------------------------------------------------------------
+
+
+def test_a_folder_without_the_model_is_refused(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"^there is no model.safetensors in .*nowhere; the model is at https://\S+$"
+    ):
+        read_minilm(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("wrong", SHA256)
+def test_another_file_is_refused(tmp_path, monkeypatch, wrong):
+    for name in SHA256:
+        (tmp_path / name).write_bytes(b"another file")
+    other = hashlib.sha256(b"another file").hexdigest()
+    monkeypatch.setattr(minilm, "SHA256", {name: SHA256[name] if name == wrong else other for name in SHA256})
+    told = f"its SHA-256 is {other[:12]}…, and should be {SHA256[wrong][:12]}…"
+    with pytest.raises(ValueError, match=rf"{wrong} is not the file that was measured: {told}$"):
+        read_minilm(tmp_path)
+
+
+def file_of_pytorch(rng):
+    """Return a file with MiniLM's names and shapes, but a small vocabulary and random numbers."""
+    d, wide = CONFIG.d_model, CONFIG.d_ff
+    tables = {"word": 13, "position": 17, "token_type": 2}
+    shapes = {f"embeddings.{name}_embeddings.weight": (rows, d) for name, rows in tables.items()}
+    vectors, matrices = ["embeddings.LayerNorm"], {}
+    for number in range(CONFIG.n_layers):
+        at = f"encoder.layer.{number}."
+        vectors += [f"{at}attention.output.LayerNorm", f"{at}output.LayerNorm"]
+        matrices |= {f"{at}attention.self.{name}": (d, d) for name in ("query", "key", "value")}
+        matrices |= {f"{at}attention.output.dense": (d, d)}
+        matrices |= {f"{at}intermediate.dense": (wide, d), f"{at}output.dense": (d, wide)}
+    for name in vectors:
+        shapes |= {f"{name}.weight": (d,), f"{name}.bias": (d,)}
+    for name, shape in matrices.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return {name: rng.normal(size=shape) * shape[-1] ** -0.5 for name, shape in shapes.items()}
+
+
+def bert(file, tokens):
+    """The model written out once more with PyTorch's names and shapes, all heads side by side."""
+    from math import erf
+
+    def linear(X, name):
+        return X @ file[f"{name}.weight"].T + file[f"{name}.bias"]
+
+    def norm(X, name):
+        X = (X - X.mean(axis=-1, keepdims=True)) / np.sqrt(X.var(axis=-1, keepdims=True) + 1e-12)
+        return X * file[f"{name}.weight"] + file[f"{name}.bias"]
+
+    X = file["embeddings.word_embeddings.weight"][tokens] + file["embeddings.token_type_embeddings.weight"][0]
+    X = norm(X + file["embeddings.position_embeddings.weight"][: len(tokens)], "embeddings.LayerNorm")
+    for number in range(6):
+        at = f"encoder.layer.{number}."
+        Q, K, V = (linear(X, f"{at}attention.self.{name}").reshape(-1, 12, 32) for name in ("query", "key", "value"))
+        weights = np.exp(np.einsum("ihd,jhd->hij", Q, K) / 32**0.5)
+        weights /= weights.sum(axis=-1, keepdims=True)
+        mixed = np.einsum("hij,jhd->ihd", weights, V).reshape(-1, 384)
+        X = norm(X + linear(mixed, f"{at}attention.output.dense"), f"{at}attention.output.LayerNorm")
+        hidden = linear(X, f"{at}intermediate.dense")
+        hidden = hidden * (1 + np.vectorize(erf)(hidden / 2**0.5)) / 2
+        X = norm(X + linear(hidden, f"{at}output.dense"), f"{at}output.LayerNorm")
+    return X
+
+
+def test_the_packages_encoder_computes_what_the_files_names_mean():
+    file = file_of_pytorch(np.random.default_rng(0))
+    params, tokens = minilm._as_params(file), np.array([3, 1, 10, 4, 1])
+    np.testing.assert_allclose(encoder(params, CONFIG, tokens), bert(file, tokens), atol=1e-5)
+
+
+def test_the_file_has_all_parameters_and_no_others():
+    def shapes(params):
+        return {name: shapes(part) if isinstance(part, dict) else part.shape for name, part in params.items()}
+
+    wanted = shapes(init_transformer(np.random.default_rng(0), CONFIG))
+    found = shapes(minilm._as_params(file_of_pytorch(np.random.default_rng(0))))
+    for name in ("embedding", "positions"):
+        assert wanted.pop(name)[1] == found.pop(name)[1]
+    assert found == wanted
+
+
+def test_a_word_is_found_with_all_its_pieces():
+    spans = {0: (0, 3), 1: (4, 9), 2: (10, 15)}
+    encoding = SimpleNamespace(
+        ids=[101, 7, 8, 9, 8, 9, 102],
+        tokens=["[CLS]", "the", "mo", "##les", "mo", "##les", "[SEP]"],
+        word_ids=[None, 0, 1, 1, 2, 2, None],
+        word_to_chars=spans.get,
+    )
+    text = encode(SimpleNamespace(encode=lambda _: encoding), "The Moles moles")
+    assert text.words == ("", "the", "moles", "moles", "moles", "moles", "") and text.ids.tolist() == encoding.ids
+    assert (text.place("the"), text.place("Moles"), text.place("moles", 1)) == (slice(1, 2), slice(2, 4), slice(4, 6))
+    for word, nth in (("moles", 2), ("mo", 0), ("moles", -1)):
+        with pytest.raises(ValueError, match=rf"'{word}' is there [02] times, not {nth + 1}, in 'The Moles moles'"):
+            text.place(word, nth)
+
+
+# --- the recordings -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "most"), [("minilm", 100_000), ("minilm_patterns", 150_000)])
+def test_a_recording_of_minilm_is_small_and_names_the_model_and_its_licence(name, most):
+    assert (FOLDER / f"{name}.json").stat().st_size < most
+    assert "all-MiniLM-L6-v2" in ABOUT[name]["licence"] and "Apache License 2.0" in ABOUT[name]["licence"]
+    assert ABOUT[name]["source"] == SOURCE and ABOUT[name]["sha256 of weights"] == SHA256["model.safetensors"]
+    assert set(ABOUT[name]["versions"]) == {"python", "numpy", "safetensors", "tokenizers"}
+    assert "NaN" not in (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+
+
+def kept_weights(sentence):
+    """Return the weights of a kept sentence, shape (72, n, n)."""
+    n, levels = len(sentence["tokens"]), ABOUT["minilm_patterns"]["levels"]
+    return np.reshape([levels.index(letter) for letter in sentence["weights"]], (72, n, n)) / 100
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_a_kept_pattern_has_rows_that_sum_to_one(place):
+    sentence = KEPT[place]
+    weights = kept_weights(sentence)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=0.005 * len(sentence["tokens"]))
+    assert abs(weights.sum(axis=-1).mean() - 1) < 0.01
+    assert sentence["tokens"][0] == "[CLS]" and sentence["tokens"][-1] == "[SEP]"
+    assert sentence["text"] == script.SENTENCES["shown"][place] and len(sentence["off: change of tokens"]) == 72
+
+
+def test_the_kept_patterns_show_what_was_found():
+    weights = [kept_weights(sentence) for sentence in KEPT]
+    head = HEADS.index(IT["head"])
+    tired, soft = ([W[head, s["tokens"].index("it"), s["tokens"].index(noun)] for noun in ("cat", "mat")]
+                   for s, W in zip(KEPT[:2], weights))  # fmt: skip
+    assert (tired[0] - tired[1]) - (soft[0] - soft[1]) > 0.2
+    before = [np.mean([W[:, i, i - 1] for i in range(2, W.shape[1] - 1)], axis=0) for W in weights]
+    first = [W[:, 1:-1, 0].mean(axis=1) for W in weights]
+    assert np.corrcoef(np.mean(before, axis=0), BY_HEAD["previous"])[0, 1] > 0.95
+    assert np.corrcoef(np.mean(first, axis=0), BY_HEAD["[CLS]"])[0, 1] > 0.9
+    off = np.mean([sentence["off: change of tokens"] for sentence in KEPT], axis=0)
+    assert np.corrcoef(off, BY_HEAD["off: change of tokens"])[0, 1] > 0.8
+
+
+def numbers(part, path=""):
+    """Yield all lists of numbers, and where they stand."""
+    if isinstance(part, dict):
+        for name, below in part.items():
+            yield from numbers(below, f"{path}/{name}")
+    elif isinstance(part, list) and part and isinstance(part[0], (list, dict)):
+        for below in part:
+            yield from numbers(below, path)
+    elif isinstance(part, list) and isinstance(part[0], (int, float)):
+        yield path, part
+
+
+def test_each_value_lies_within_its_interval():
+    intervals = [(path, part) for path, part in numbers(FOUND) if len(part) == 3]
+    assert len(intervals) > 200
+    wrong = [(path, part) for path, part in intervals if not part[1] - 1e-4 <= part[0] <= part[2] + 1e-4]
+    assert not wrong
+    shares = [part for path, part in numbers(FOUND) if "right" in path]
+    assert shares and all(0 <= number <= 1 for part in shares for number in part)
+
+
+def test_what_is_told_of_sinks_follows_from_the_heads():
+    for name in ("[CLS]", "[SEP]"):
+        by_layer = np.reshape(BY_HEAD[name], (6, 12)).mean(axis=1)
+        told = FOUND["sinks"][name]
+        np.testing.assert_allclose([value for value, *_ in told["share by layer, 1 to 6"]], by_layer, atol=1e-3)
+        assert abs(told["share"][0] - by_layer.mean()) < 1e-3
+        assert told["heads above .3"] == (np.array(BY_HEAD[name]) > 0.3).sum()
+
+
+def test_what_is_told_of_the_head_follows_from_all_heads():
+    weights, head = IT["weights"], HEADS.index(IT["head"])
+    (animal, thing), (other_animal, other_thing) = (
+        [value for value, *_ in weights[f"to both nouns, {sentence} sentence"]] for sentence in ("first", "second")
+    )
+    told = weights["difference of differences"][0]
+    assert abs(told - (animal - thing - other_animal + other_thing)) < 5e-4
+    assert abs(told - IT["difference of differences of all heads"][head]) < 1e-3
+    animals = script.SENTENCES["it"]["sets"]["animal first"]["a"].split()[1::2]
+    counts = Counter("/".join(pair.adjectives) for pair in script.pairs_of("animal first") if pair.nouns[0] in animals)
+    by_words = IT["difference of differences by adjectives"]
+    assert sum(counts.values()) == IT["pairs reported"] and counts.keys() == by_words.keys()
+    assert abs(told - sum(by_words[words] * n for words, n in counts.items()) / IT["pairs reported"]) < 5e-4
+    assert IT["other sets"]["animal first"]["rank of the head"] == 1
+
+
+@pytest.mark.parametrize("way", ["off", "mean", "swapped"])
+def test_the_rank_of_the_head_follows_from_what_each_head_does(way):
+    told, head = IT["cause"][f"{way}, each head"], HEADS.index(IT["head"])
+    for measure, rank in (("drop", "rank of the head by drop"), ("change of it", "rank of the head by change")):
+        values = np.array(told[measure])
+        assert (values > values[head]).sum() + 1 <= told[rank] <= (values >= values[head]).sum()
+    assert abs(told["drop of the head"][0] - told["drop"][head]) < 1e-4
+    if way == "off":
+        left = IT["cause"]["nothing done"][0] - IT["cause"][f"{IT['head']} off"][0]
+        assert abs(left - told["drop"][head]) < 2e-4
+
+
+# --- how it is measured ---------------------------------------------------------------------------
+
+
+def test_no_anchor_stands_in_a_sentence_of_its_word(monkeypatch):
+    for word, part in script.product(script.SENTENCES["senses"], ("templates", "misleading")):
+        sentences, senses, templates = script.sentences_of(word, part)
+        assert len(sentences) == len(senses) == len(templates) == 6 * len(set(templates))
+    with_anchor = {"anchors": {"animal": ["otter"]}, "templates": {"animal": ["A mole met the {}. | fox, otter"]}}
+    monkeypatch.setitem(script.SENTENCES["senses"], "mole", with_anchor)
+    with pytest.raises(ValueError, match=r"the anchor \{'otter'\} stands in 'A mole met the otter.'"):
+        script.sentences_of("mole", "templates")
+
+
+def test_whole_templates_are_drawn():
+    values, groups = np.array([0, 0, 0, 1, 1, 1.0]), ["a"] * 3 + ["b"] * 3
+    assert script.mean_interval(values, groups) == [0.5, 0, 1]
+    value, low, high = script.mean_interval(values, range(6))
+    assert value == 0.5 and 0 < low < 0.5 < high < 1
+
+
+def test_a_pair_counts_by_how_much_the_first_noun_leads_more_in_the_first_sentence():
+    values = np.array([[[5, 2], [1, 4.0]], [[1, 1], [2, 0.0]]])
+    assert script.difference_of_differences(values).tolist() == [6, -2]
+
+
+def test_the_nearest_anchor_is_found_from_the_middle_of_all():
+    anchors = np.array([[10, 1], [9, -1.0]])
+    assert script.nearest(np.array([[3, 1.8], [1, 2.2]]), np.array([2, 2]), anchors).tolist() == [0, 1]
+
+
+def small_model(rng):
+    """A model of MiniLM's shape with random numbers, and a tokenizer that numbers words as they come."""
+    known = {}
+
+    def tokenize(text):
+        words = text.split()
+        ends = np.cumsum([len(word) + 1 for word in words]) - 1
+        return SimpleNamespace(
+            ids=[0, *(known.setdefault(word, len(known) + 1) for word in words), 0],
+            tokens=["[CLS]", *words, "[SEP]"],
+            word_ids=[None, *range(len(words)), None],
+            word_to_chars=[(end - len(word), end) for end, word in zip(ends, words)].__getitem__,
+        )
+
+    return script.Model(minilm._as_params(file_of_pytorch(rng)), CONFIG, SimpleNamespace(encode=tokenize))
+
+
+def test_a_head_that_is_told_what_it_writes_anyway_changes_nothing():
+    model = small_model(np.random.default_rng(0))
+    (plain,) = script.read(model, ["1 2 3 4"])
+    own = script.mixtures(model, "1 2 3 4")[HEADS.index("3.5")]
+    (same,) = script.read(script.dictated(model, "3.5", own), ["1 2 3 4"])
+    np.testing.assert_allclose(same.streams, plain.streams, atol=1e-10)
+    (off,) = script.read(script.without(model, ["3.5"]), ["1 2 3 4"])
+    (nothing,) = script.read(script.dictated(model, "3.5", np.zeros(32)), ["1 2 3 4"])
+    np.testing.assert_allclose(off.streams, nothing.streams, atol=1e-10)
+    assert np.abs(off.streams[3] - plain.streams[3]).max() > 1e-3 and (off.streams[2] == plain.streams[2]).all()
+
+
+def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
+    model = small_model(np.random.default_rng(0))
+    blind = script.blind(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
+    for text, seen in zip(("1 2 3", "2 3 1"), script.read(blind, ["1 2 3", "2 3 1"])):
+        row, column = seen.text.place("1").start, seen.text.place("2").start
+        assert seen.text.text == text and np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("2.7"), row, column]]
+
+
+@pytest.mark.parametrize(
+    ("part", "seen"), [("nouns", ["cat", "mat"]), ("adjectives", ["soft"]), (None, ["the", "because"])]
+)
+def test_edges_go_from_it_to_what_is_asked_for(part, seen):
+    model, frame = small_model(np.random.default_rng(0)), "the cat sat on the mat because it was {}"
+    pair = script.Pair((frame.format("tired"), frame.format("soft")), ("cat", "mat"), ("tired", "soft"))
+    text = encode(model.tokenizer, pair.sentences[1])
+    edges = script.edges_from_it([pair], part, text)
+    assert [(query, text.tokens[key]) for query, key in edges] == [(8, word) for word in seen]
+    assert part or edges[0][1] == 5
+
+
+def test_texts_are_returned_in_their_order_whatever_their_lengths():
+    model = small_model(np.random.default_rng(0))
+    texts = ["1 2 3", "4", "5 6 7", "8 9"]
+    for text, seen in zip(texts, script.read(model, texts)):
+        with Trace() as trace:
+            encoder(model.params, CONFIG, encode(model.tokenizer, text).ids)
+        assert seen.text.text == text
+        np.testing.assert_allclose(seen.streams[-1], trace.layers[-1].after_mlp, atol=1e-10)
+        np.testing.assert_allclose(seen.weights[:12], trace.layers[0].attention.weights, atol=1e-10)
+
+
+def test_looks_are_told_apart():
+    n, kinds = 6, {"previous": -1, "next": 1, "self": 0}
+    ids = np.array([10, 1, 2, 1, 3, 10])
+    weights = np.zeros((5, n, n))
+    for row, step in enumerate(kinds.values()):
+        for i in range(n):
+            weights[row, i, np.clip(i + step, 0, n - 1)] = 1
+    weights[3, :, 0] = 1
+    weights[4, [1, 3], [3, 1]] = 1
+    found = script.looks(SimpleNamespace(text=SimpleNamespace(ids=ids), weights=weights))
+    table = np.array([found[kind] for kind in [*kinds, "[CLS]", "same word", "[SEP]"]])
+    assert np.diag(table).tolist() == [1, 1, 1, 1, 1] and table[-1].tolist() == [0, 0.25, 0, 0, 0]
+
+
+def test_letters_stand_for_hundredths():
+    weights = np.linspace(0, 1, 1001)
+    letters = script.pattern_letters(weights)
+    assert len(set(script.LEVELS)) == len(script.LEVELS) == 101
+    assert np.abs([script.LEVELS.index(letter) / 100 for letter in letters] - weights).max() <= 0.005 + 1e-12
+    assert json.loads(json.dumps(letters, ensure_ascii=False)) == letters and not set('"\\') & set(script.LEVELS)
+
+
+# --- with the weights -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model():
+    folder = os.environ.get("MINILM")
+    if not folder:
+        pytest.skip("MINILM names no folder with the weights")
+    pytest.importorskip("safetensors")
+    pytest.importorskip("tokenizers")
+    return script.Model(*read_minilm(folder))
+
+
+def test_minilm_computes_what_pytorch_does(model):
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    theirs = transformers.BertModel.from_pretrained(os.environ["MINILM"], attn_implementation="eager").eval()
+    sentences = [
+        "The cat sat on the mat because it was tired.",
+        "American shrew mole",
+        "Naïve antidisestablishmentarians!",
+    ]
+    for seen in script.read(model, sentences):
+        with torch.no_grad():
+            told = theirs(torch.tensor(seen.text.ids)[None], output_hidden_states=True, output_attentions=True)
+        np.testing.assert_allclose(seen.streams, torch.cat(told.hidden_states).numpy(), atol=1e-5)
+        np.testing.assert_allclose(seen.weights, torch.cat(told.attentions).flatten(0, 1).numpy(), atol=1e-5)
+
+
+def test_minilm_does_what_was_recorded(model):
+    again = script.sinks(model)
+    for name in ("[CLS]", "[SEP]"):
+        np.testing.assert_allclose(again[name]["share"], FOUND["sinks"][name]["share"], atol=1e-3)
+    for sentence, seen in zip(KEPT, script.read(model, script.SENTENCES["shown"])):
+        assert list(seen.text.tokens) == sentence["tokens"]
+        assert np.abs(kept_weights(sentence) - seen.weights).max() <= 0.005 + 1e-5
+    for again, told in zip(script.mole_phrases(model), FOUND["mole phrases"]):
+        assert again.keys() == told.keys() and again["text"] == told["text"]
+        for kind, cosines in told["cosines from own mean, by layer"].items():
+            np.testing.assert_allclose(again["cosines from own mean, by layer"][kind], cosines, atol=2e-3)
+
+
+def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):
+    text = (build.ROOT / "chapters/16_a_model_in_use.ipynb").read_text(encoding="utf-8")
+    cells = [cell.source for cell in nbformat.reads(text, 4).cells]
+    (code,) = re.findall(r"```python\n(from attn import Trace.*?)```", "\n".join(cells), re.DOTALL)
+    exec(code.replace("the/folder", os.environ["MINILM"]), {})
+    assert capsys.readouterr().out == "cat\n"
