@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from attn.explorables import book_script
+from attn.explorables.novel_reader import model_scripts
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
@@ -25,6 +26,8 @@ STRIP = {
     12: "learning",
     13: "two spaces",
     14: "many layers",
+    15: "a reader",
+    16: "in use",
 }
 THE_MACHINE = [1, 8, 2, 3, 4, 5, 6, 7, 9]  # in the order in which a sentence meets them; the others look at the whole
 
@@ -95,12 +98,13 @@ def show_where(app, pagename, templatename, context, doctree):
 
 
 def write_assets(app, exception):
-    """Put the explorables, and the PDF if it is offered, beside the pages."""
+    """Put the explorables, the model that one of them brings, and the PDF if it is offered, beside the pages."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
-    static.joinpath("explorables.js").write_text(book_script(), encoding="utf-8")
+    for name, text in [("explorables.js", book_script()), *model_scripts()]:
+        static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(pdf_of(app), app.outdir)
 

@@ -662,6 +662,67 @@ def look_of_stepper(figure):
     }
 
 
+HEAD_BARS = {
+    "previous token": "to the token before",
+    "same word": "to the same word elsewhere",
+    "the noun that fits": "difference of differences",
+    "rests on the first": "to the first, [CLS]",
+}
+
+
+def look_of_head_guess(figure):
+    head, place, tokens = figure.head, figure.heads.index(figure.head), figure.tokens[figure.text].split()
+    weights, guess, kind = figure.pattern, figure.guesses.get(head), figure.classes[place]
+    row = weights[figure.token]
+    best = [f"“{tokens[j]}” {shown(row[j])}" for j in np.argsort(-row, kind="stable")[:3] if row[j] > 0]
+    case = [f" (case {i + 1} of {len(figure.cases)})" for i, one in enumerate(figure.cases) if one["head"] == head]
+    tally = f"{figure.agreeing} of {len(figure.guesses)} guesses agree with the measure"
+    names = [f"Head {one}, your guess: {figure.guesses[one]}" if one in figure.guesses else f"Head {one}"
+             for one in figure.heads]  # fmt: skip
+    layers = [str(layer) for layer in range(1, 7)]
+    large = table(
+        np.full(weights.shape, "").tolist() if len(tokens) > 12 else shown(weights), weights,
+        columns=["is asked →\nasks ↓", *tokens], rows=tokens, chosen=[tokens[figure.token]],
+        names=[f"{a} asks {b}: {shown(w)}" for a, line in zip(tokens, weights) for b, w in zip(tokens, line)],
+    )  # fmt: skip
+    tables = [table([[""] * 12] * 6, columns=map(str, range(12)), rows=layers, names=names), large]
+    titles = [
+        "All heads on this sentence, a row for each layer: choose one",
+        f"Head {head}, large",
+        f"What does head {head} do?{''.join(case)}",
+        tally if figure.guesses else "No guess yet",
+    ]
+    bars = []
+    if guess:
+        for name, numbers in figure.measures.items():
+            if name != "the noun that fits" or name in (guess, kind):
+                bars.append([HEAD_BARS[name], shown(numbers[place]), rounded(max(0, numbers[place]))])
+        over_pairs = "; the difference of differences over pairs" if "the noun that fits" in (guess, kind) else ""
+        changes = [figure.here[figure.text][place], figure.change[place]]
+        cells = [[shown(one, 3), *map(str, ranks)] for one, ranks in zip(changes, figure.ranks)]
+        columns = ["change", "rank in its layer, of 12", "rank of all 72"]
+        tables.append(table(cells, columns=columns, rows=["this sentence", "the 50 sentences"]))
+        titles += [
+            f"Head {head} over 50 sentences{over_pairs}",
+            "Switched off: how much the tokens change in the last layer (rank 1: most)",
+            f"Head {head} on the other sentences: choose one to see it large",
+        ]
+    return {
+        "name": "Head guess",
+        "says": [f"Head {head}: “{tokens[figure.token]}” asks, and gives most to {', '.join(best)}."],
+        "titles": titles,
+        "bars": bars,
+        "tables": tables,
+        "wanted": [[False, figure.texts[figure.text]]],
+        "answers": [[one, "true" if one == guess else "false", one == guess == kind] for one in figure.kinds],
+        "explained": [figure.verdict],
+    }
+
+
+def look_of_novel_reader(figure):
+    return {"name": "Novel reader"}  # before its model is there
+
+
 def look_of(figure):
     """Return what `LOOK` must find in the figure's page."""
     look = {"refused": [""] if figure._name in WITH_WORDS else [], **globals()[f"look_of_{figure._name}"](figure)}

@@ -27,8 +27,10 @@ from attn.explorables import (
     AttentionExplorer,
     CostExplorer,
     GaugeExplorer,
+    HeadGuess,
     HeadsExplorer,
     MaskExplorer,
+    NovelReader,
     ParameterCounter,
     QueryPlane,
     RotaryExplorer,
@@ -44,6 +46,7 @@ from attn.explorables import (
 from attn.layers import rotary
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
+from attn.recordings import read_recording
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
 
@@ -272,6 +275,20 @@ def test_the_machine_computes_what_the_package_computes_and_the_same_gradients(b
                 )
 
     compare(grads, [])
+
+
+@pytest.mark.parametrize("config", MACHINES, ids=lambda config: f"{config.positions}-{config.n_key_heads}")
+def test_the_machine_goes_on_with_a_cache_as_if_it_had_read_all_at_once(blank, config):
+    params, tokens = stirred(config, 3), np.array([3, 1, 4, 1, 5, 0, 2])
+    found = blank().evaluate(
+        """([params, config, tokens]) => {
+          const cache = new Map(), { runMachine } = attnExplorables.stepper;
+          const read = (part) => [...runMachine(params, config, part, undefined, cache).at(-1).value.data];
+          return [tokens.slice(0, 3), tokens.slice(3, 4), tokens.slice(4)].flatMap(read);
+        }""",
+        [plain(params), vars(config), tokens.tolist()],
+    )
+    assert_allclose(found, decoder(params, config, tokens).ravel(), atol=1e-12)
 
 
 def test_a_head_that_is_off_writes_nothing(blank):
@@ -882,11 +899,14 @@ def one_of_each():
         self_check(chosen=[1, 1]),
         RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
         stepper(),
+        HeadGuess(read_recording("minilm_patterns"), read_recording("minilm")),
+        NovelReader(["It is a <b>truth"]),
     ]
     return {figure._name: figure for figure in figures}
 
 
 EACH = one_of_each()
+ALIVE = [name for name in EACH if name != "novel_reader"]  # which is once its model is there: test_novel_reader.py
 
 
 def test_every_figure_is_a_pair_of_files_and_in_the_script_of_the_book(blank):
@@ -942,6 +962,10 @@ def attended(text, **others):
     """The words and vectors of the attention explorer once the reader gives these words, all of them known."""
     rows, start = [SENTENCE.index(word) for word in text.split()], explorer()
     return {"tokens": text.split(), **{name: np.array(getattr(start, name))[rows] for name in "QKV"}, **others}
+
+
+def guess(head, kind):
+    return lambda figure: {"guesses": {**figure.guesses, head: kind}}
 
 
 I, J = np.indices((5, 5))
@@ -1052,6 +1076,23 @@ MOVES = {  # what the reader does, and what it does to the state
         (click("<b>Anna lost"), {"tokens": ["<b>Anna", "lost"], "token": 1}),
         *((box(step), {"step": step}) for step in range(35)),
     ],
+    "head_guess": [
+        (press("Head 3.9"), {"head": "3.9"}),
+        (press("same word"), guess("3.9", "same word")),
+        (lambda page: page.locator("select").select_option("9"), {"text": 9, "token": 1}),
+        (lambda page: page.locator(".attn-ask").nth(9).click(), {"token": 9}),
+        (lambda page: page.locator(".attn-large .attn-cell").nth(5 * 14 + 8).click(), {"token": 5}),
+        (lambda page: page.locator(".attn-answer").nth(3).dispatch_event("click"), {}),  # what is written down stays
+        (press("Next case →"), {"head": "4.10", "text": 2, "token": 4}),
+        (press("nothing I can name"), guess("4.10", "nothing I can name")),
+        (press("The cat sat on the mat because it was tired."), {"text": 0, "token": 8}),
+        (press("Head 4.1"), {"head": "4.1"}),
+        (press("rests on the first"), guess("4.1", "rests on the first")),
+        (press("Head 3.1"), {"head": "3.1"}),
+        (press("the noun that fits"), guess("3.1", "the noun that fits")),
+        (press("They looked at the miniature Eiffel tower."), {"text": 5, "token": 1}),
+        (press("Head 3.9, your guess: same word"), {"head": "3.9"}),
+    ],
     "self_check": [
         (press("2"), {"chosen": [0, 1]}),
         (press("22"), {"chosen": [0, 0]}),
@@ -1066,7 +1107,7 @@ def make(figure, change):
             setattr(figure, name, value)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ALIVE)
 def test_a_figure_shows_what_the_package_computes_at_first_and_after_each_move(blank, name):
     figure, page = one_of_each()[name], blank(html(EACH[name]))
     root = page.locator(".attn-explorable")
@@ -1084,7 +1125,7 @@ def test_a_figure_shows_what_the_package_computes_at_first_and_after_each_move(b
     assert page.said == []
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ALIVE)
 def test_who_comes_back_finds_the_controls_as_the_figure_is(blank, name):
     page = blank(html(EACH[name]))
     assert page.locator("input").count() == page.locator("input[autocomplete=off]").count()
@@ -1349,7 +1390,7 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
     assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ALIVE)
 def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_is_taken_away(blank, name):
     found = blank().evaluate(
         """async ([name, state]) => {
@@ -1395,7 +1436,7 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
     assert found["ended"] == [] and found["left"] == 0
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ALIVE)
 def test_what_changes_by_itself_is_spoken_and_what_scrolls_is_reached(blank, name):
     page = blank(html(EACH[name]))
     assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()

@@ -35,13 +35,24 @@ training.train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, lear
 """
 
 
+READER = """from attn.explorables import NovelReader
+
+reader = NovelReader(["Emma was"])
+reader"""
+OWN = {
+    "slow": (SLOW, "print(type(training.stopped).__name__)"),
+    "reader": (READER, "print(reader.text, reader.off)"),
+}
+
+
 @pytest.fixture
 def lab(tmp_path):
-    """The address of a JupyterLab that holds the chapters, and a notebook that trains for long."""
+    """The address of a JupyterLab that holds the chapters, and notebooks of the tests' own."""
     shutil.copytree(CHAPTER.parent, tmp_path / "chapters")
-    slow = nbformat.read(CHAPTER, 4)
-    slow.cells = [nbformat.v4.new_code_cell(source) for source in (SLOW, "print(type(training.stopped).__name__)")]
-    nbformat.write(slow, tmp_path / "slow.ipynb")
+    for name, sources in OWN.items():
+        notebook = nbformat.read(CHAPTER, 4)
+        notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources]
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -96,6 +107,21 @@ def run(page, number=None):
         }""",
         number,
     )
+
+
+def test_the_kernel_brings_the_model_and_python_sees_what_it_reads(opened):
+    page = opened("reader.ipynb")
+    run(page, 0)
+    figure = page.locator(".attn-explorable")
+    figure.get_by_role("button", name="Bring the model").click()
+    figure.locator(".attn-token").first.wait_for()
+    figure.get_by_role("button", name="Head 4.2 writes").click()
+    figure.get_by_role("button", name="Take the likeliest").click()
+    figure.locator(".attn-token").nth(2).wait_for()
+    text = "".join(figure.locator(".attn-token").all_inner_texts()).replace("·", " ")
+    run(page, 1)
+    assert text.startswith("Emma was ")
+    assert page.locator(".jp-OutputArea-output").last.inner_text().strip() == f"{text} ['4.2']"
 
 
 def test_a_chapter_runs_and_its_figure_and_python_move_each_other(opened):

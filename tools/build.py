@@ -29,6 +29,7 @@ ALL_ELSE = (
     "chapters/*.md",
     "chapters/*.yml",
     "recordings/*.json",
+    "novels/*.*",
     "attn/**/*.*",
     "_ext/*.*",
     "tools/*.py",
@@ -75,8 +76,10 @@ def execute_chapters():
     """Execute each chapter whose cells, or what they run on, are not those of last time; _ext/outputs.py shows them."""
     code = digest(
         "attn/**/*.py",
+        "attn/**/*.yml",
         "attn/*.mplstyle",
         "recordings/*.json",
+        "novels/*.*",
         "chapters/questions.yml",
         "tools/notebooks.py",
         "requirements.txt",

@@ -9,8 +9,10 @@ from attn.explorables.base import FOLDER, read_source
 from attn.explorables.bundle import book_script
 from attn.explorables.cost import CostExplorer
 from attn.explorables.gauge import GaugeExplorer
+from attn.explorables.head_guess import HeadGuess
 from attn.explorables.heads import HeadsExplorer
 from attn.explorables.mask import MaskExplorer
+from attn.explorables.novel_reader import NovelReader
 from attn.explorables.parameters import ParameterCounter
 from attn.explorables.query_plane import QueryPlane
 from attn.explorables.rotary import RotaryExplorer
@@ -26,8 +28,10 @@ __all__ = [
     "AttentionExplorer",
     "CostExplorer",
     "GaugeExplorer",
+    "HeadGuess",
     "HeadsExplorer",
     "MaskExplorer",
+    "NovelReader",
     "ParameterCounter",
     "QueryPlane",
     "RotaryExplorer",

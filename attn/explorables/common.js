@@ -328,9 +328,9 @@ function keepingFocus(root, work) {
 
 // The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
 // to draw, to report, and to read and change the state; it returns what shows a state in what it drew, and is called
-// again when something has changed that is `fixed` there. A page that has the chapters gives `addressOf` by number.
+// again when something has changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
 function figure({ label, names, fixed = () => [], build }) {
-  return ({ model, el, addressOf = () => null }) => {
+  return ({ model, el, addressOf = () => null, load = null }) => {
     const root = figureRoot(el, label);
     const draw = (...nodes) => root.replaceChildren(...nodes);
     const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
@@ -353,7 +353,7 @@ function figure({ label, names, fixed = () => [], build }) {
       change(start);
       show();
     });
-    const means = { start, read, change, reset, draw, addressOf, ...reporter() };
+    const means = { start, read, change, reset, draw, addressOf, model, load, ...reporter() };
     return follow(model, names, show);
   };
 }

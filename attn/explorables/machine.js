@@ -13,8 +13,9 @@ function matrixFrom(rows, cols, entry) {
   return X;
 }
 
-// From nested lists, or from one list as a single row.
+// From nested lists, or from one list as a single row; a matrix stays as it is.
 function matrixOf(numbers) {
+  if (numbers.data) return numbers;
   const rows = Array.isArray(numbers[0]) ? numbers : [numbers];
   return matrix(rows.length, rows[0].length, Float64Array.from(rows.flat()));
 }
@@ -56,6 +57,27 @@ function times(A, B) {
   return C;
 }
 
+// A times the transpose of B: each row of A with each row of B.
+function timesRows(A, B) {
+  const C = matrix(A.rows, B.rows);
+  for (let i = 0; i < A.rows; i++) {
+    for (let j = 0; j < B.rows; j++) {
+      let total = 0;
+      for (let k = 0; k < A.cols; k++) total += A.data[i * A.cols + k] * B.data[j * A.cols + k];
+      C.data[i * B.rows + j] = total;
+    }
+  }
+  return C;
+}
+
+// The rows of B below those of A.
+function below(A, B) {
+  const both = matrix(A.rows + B.rows, B.cols);
+  both.data.set(A.data);
+  both.data.set(B.data, A.data.length);
+  return both;
+}
+
 // The share of a normal distribution below x, as attn.layers has it: Abramowitz and Stegun 7.1.26.
 function normalBelow(x) {
   const t = 1 / (1 + 0.3275911 * Math.SQRT1_2 * Math.abs(x));
@@ -77,9 +99,9 @@ function angleAt(position, pair, size) {
   return position * 10000 ** ((-2 * pair) / size);
 }
 
-function turned(X, sign) {
+function turned(X, sign, start) {
   return matrixFrom(X.rows, X.cols, (i, j) => {
-    const angle = angleAt(i, Math.floor(j / 2), X.cols);
+    const angle = angleAt(start + i, Math.floor(j / 2), X.cols);
     const other = j % 2 ? at(X, i, j - 1) : -at(X, i, j + 1);
     return at(X, i, j) * Math.cos(angle) + sign * other * Math.sin(angle);
   });
@@ -136,25 +158,25 @@ const KINDS = {
       [times(grad, transposed(W)), times(transposed(X), grad), ...(b ? [columnSums(grad)] : [])],
   },
   scores: {
-    value: ([Q, K], { scale }) => mapped(times(Q, transposed(K)), (number) => number * scale),
+    value: ([Q, K], { scale }) => mapped(timesRows(Q, K), (number) => number * scale),
     back: (grad, [Q, K], { scale }) => {
       const scaled = mapped(grad, (number) => number * scale);
       return [times(scaled, K), times(transposed(scaled), Q)];
     },
   },
   distance: {
-    value: ([S, table], { head }) =>
-      matrixFrom(S.rows, S.cols, (i, j) => at(S, i, j) + at(table, head, distanceAt(table, i, j))),
-    back: (grad, [S, table], { head }) => {
+    value: ([S, table], { head, start }) =>
+      matrixFrom(S.rows, S.cols, (i, j) => at(S, i, j) + at(table, head, distanceAt(table, start + i, j))),
+    back: (grad, [S, table], { head, start }) => {
       const found = matrix(table.rows, table.cols);
       grad.data.forEach((number, n) => {
-        found.data[head * table.cols + distanceAt(table, Math.floor(n / S.cols), n % S.cols)] += number;
+        found.data[head * table.cols + distanceAt(table, start + Math.floor(n / S.cols), n % S.cols)] += number;
       });
       return [grad, found];
     },
   },
   mask: {
-    value: ([S]) => matrixFrom(S.rows, S.cols, (i, j) => (j > i ? -Infinity : at(S, i, j))),
+    value: ([S], { start }) => matrixFrom(S.rows, S.cols, (i, j) => (j > start + i ? -Infinity : at(S, i, j))),
     back: (grad) => [matrixFrom(grad.rows, grad.cols, (i, j) => (j > i ? 0 : at(grad, i, j)))],
   },
   softmax: {
@@ -165,8 +187,8 @@ const KINDS = {
     },
   },
   rotary: {
-    value: ([X]) => turned(X, 1),
-    back: (grad) => [turned(grad, -1)],
+    value: ([X], { start }) => turned(X, 1, start),
+    back: (grad, _inputs, { start }) => [turned(grad, -1, start)],
   },
   activation: {
     value: ([X], { activation }) => mapped(X, ACTIVATIONS[activation].value),
@@ -175,9 +197,11 @@ const KINDS = {
 };
 
 // Run a decoder of the package: `params` and `config` as attn has them, matrices as nested lists. Heads that are `off`
-// write nothing. Returns the nodes in order, of which the last is what the model returns.
-function runMachine(params, config, tokens, off = () => false) {
+// write nothing. A `cache`, a Map that is empty at first, holds the keys and values of all tokens that were read with it;
+// `tokens` are then those that follow. Returns the nodes in order, of which the last is what the model returns.
+function runMachine(params, config, tokens, off = () => false, cache = null) {
   const nodes = [];
+  const start = cache?.size ? cache.values().next().value.rows : 0;
   const make = (kind, name, inputs, options = {}) => {
     const value = KINDS[kind].value(inputs.map((input) => input.value), options);
     nodes.push({ kind, name, inputs, options, value });
@@ -190,6 +214,11 @@ function runMachine(params, config, tokens, off = () => false) {
   const param = (...path) => {
     const name = path.join(" / ");
     return nodes.find((node) => node.name === name) ?? leaf(name, matrixOf(path.reduce((part, key) => part[key], params)));
+  };
+  const withEarlier = (node) => {
+    if (!cache) return node;
+    cache.set(node.name, cache.has(node.name) ? below(cache.get(node.name), node.value) : node.value);
+    return leaf(`${node.name}, and of all before`, cache.get(node.name));
   };
   const linear = (name, X, part, path, matrixName, biasName, ...head) => make("linear", name,
     [X, param(...path, matrixName, ...head), ...(biasName in part ? [param(...path, biasName, ...head)] : [])]);
@@ -205,14 +234,15 @@ function runMachine(params, config, tokens, off = () => false) {
       const project = (letter, from) =>
         linear(name + letter, X, part, [`layer ${layer}`, "attention"], `W_${letter}`, `b_${letter}`, from);
       let [Q, K] = [project("Q", head), project("K", keyHead)];
-      if (config.positions === "rotary") [Q, K] = [Q, K].map((Y) => make("rotary", `${Y.name}, turned`, [Y]));
+      if (config.positions === "rotary") [Q, K] = [Q, K].map((Y) => make("rotary", `${Y.name}, turned`, [Y], { start }));
+      K = withEarlier(K);
       let S = make("scores", `${name}scores`, [Q, K], { scale: config.scale ?? config.d_k ** -0.5 });
       if (config.positions === "relative") {
-        S = make("distance", `${name}scores and distances`, [S, param(`layer ${layer}`, "attention", "relative")], { head });
+        S = make("distance", `${name}scores and distances`, [S, param(`layer ${layer}`, "attention", "relative")], { head, start });
       }
-      S = make("mask", `${name}masked scores`, [S]);
+      S = make("mask", `${name}masked scores`, [S], { start });
       const P = make("softmax", `${name}weights`, [S]);
-      const mixtures = make("linear", `${name}mixtures`, [P, project("V", keyHead)]);
+      const mixtures = make("linear", `${name}mixtures`, [P, withEarlier(project("V", keyHead))]);
       written.push(make("linear", `${name}update`, [mixtures, param(`layer ${layer}`, "attention", "W_O", head)]));
     }
     return written;
@@ -220,12 +250,12 @@ function runMachine(params, config, tokens, off = () => false) {
 
   let X = make("embedding", "embeddings", [param("embedding")], { tokens });
   if (config.positions === "learned") {
-    const rows = make("embedding", "positions of the tokens", [param("positions")], { tokens: tokens.map((_, i) => i) });
+    const rows = make("embedding", "positions of the tokens", [param("positions")], { tokens: tokens.map((_, i) => start + i) });
     X = make("add", "stream", [X, rows]);
   }
   if (config.positions === "sinusoid") {
     const rows = matrixFrom(tokens.length, config.d_model, (i, j) =>
-      Math[j % 2 ? "cos" : "sin"](angleAt(i, Math.floor(j / 2), config.d_model)));
+      Math[j % 2 ? "cos" : "sin"](angleAt(start + i, Math.floor(j / 2), config.d_model)));
     X = make("add", "stream", [X, leaf("positions of the tokens", rows)]);
   }
   X = norm("post", "normalised stream", X);

@@ -15,7 +15,13 @@ function standInModel(state) {
 
 const addressOf = (chapter) => document.querySelector(`.attn-strip [data-chapter="${chapter}"]`)?.href;
 
+// Run another script that lies beside this one.
+const here = document.currentScript.src;
+const load = (name) => new Promise((resolve, reject) => {
+  document.head.append(element("script", { src: new URL(name, here), onload: resolve, onerror: reject }));
+});
+
 document.querySelectorAll("[data-explorable]").forEach((el) => {
   const state = JSON.parse(el.querySelector("script").textContent);
-  window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el, addressOf });
+  window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el, addressOf, load });
 });

@@ -1,0 +1,573 @@
+"""The guess: what is told of a head is what was measured, and it is told once there is a guess, not before."""
+
+import copy
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+import traitlets
+from axe_playwright_python.sync_playwright import Axe
+from looks import LOOK, look_of, shown
+from numpy.testing import assert_allclose
+
+from attn.explorables import HeadGuess, book_script, read_source
+from attn.explorables.head_guess import NAMELESS, RULES, TOLD, class_of
+from attn.recordings import read_recording
+
+PATTERNS, MEASURED = read_recording("minilm_patterns"), read_recording("minilm")
+ROWS, FOUND = PATTERNS["runs"], MEASURED["runs"]
+HEADS, LOOKED, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
+LEVELS = [[PATTERNS["levels"].index(letter) for letter in row["weights"]] for row in ROWS]
+WEIGHTS = [np.reshape(some, (72, *2 * [len(row["tokens"])])) / 100 for some, row in zip(LEVELS, ROWS)]
+TIRED, SOFT, SHREW, CARBON, BIOPSY, EIFFEL, FLUFFY, TROPHY, IPHONE, DOG = range(10)
+NOUNS = IT["difference of differences of all heads"]
+CHANGE = LOOKED["off: change of tokens"]
+
+
+def figure(**changes):
+    return HeadGuess(PATTERNS, MEASURED, **changes)
+
+
+@pytest.fixture
+def alive(visit, tmp_path):
+    """Open a page of nothing but the figure, as a page of the book would hold it."""
+
+    def open_page(one, **options):
+        body = one._repr_mimebundle_()[0]["text/html"]
+        head = f"<meta charset=utf-8><title>A guess</title><style>{read_source('explorables.css')}</style>"
+        text = f"<!doctype html><html lang=en>{head}<main><h1>A guess</h1>{body}</main><script>{book_script()}</script>"
+        (tmp_path / "page.html").write_text(text, encoding="utf-8")
+        return visit((tmp_path / "page.html").as_uri(), offline=True, until="load", **options)
+
+    return open_page
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def same_look(page, one):
+    return page.locator(".attn-explorable").evaluate(LOOK) == look_of(one)
+
+
+# --- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_and_python_decode_the_weights_alike_for_all_sentences(alive):
+    one = figure()
+    page = alive(one)
+    found = page.evaluate(
+        """(state) => state.texts.map((_, text) => state.heads.map((_, head) =>
+          attnExplorables.head_guess.weightsOf(state, text, head)))""",
+        one.state(),
+    )
+    for text, weights in enumerate(WEIGHTS):
+        assert_allclose(found[text], weights, atol=1e-12)
+        off = 0.005 * weights.shape[1]
+        assert_allclose(weights.sum(axis=2), 1, atol=off, err_msg="a token that asks gives 1 in all")
+        for place, head in enumerate(HEADS):
+            one.head, one.text, one.token = head, text, 0
+            assert_allclose(one.pattern, weights[place], atol=1e-12)
+
+
+def test_a_look_at_the_kept_patterns_comes_close_to_what_was_measured():
+    """Ten sentences are not fifty; but a mistake in the order of heads or axes would leave nothing alike."""
+    to_first = np.mean([weights[:, 1:-1, 0].mean(axis=1) for weights in WEIGHTS], axis=0)
+    previous = np.mean([np.diagonal(w, -1, 1, 2)[:, 1:-1].mean(axis=1) for w in WEIGHTS], axis=0)
+    assert np.corrcoef(to_first, LOOKED["[CLS]"])[0, 1] > 0.9
+    assert np.corrcoef(previous, LOOKED["previous"])[0, 1] > 0.9
+
+
+def test_ranks_are_the_same_in_the_page_and_in_python(alive):
+    one = figure()
+    page = alive(one)
+    rows = [*(row["off: change of tokens"] for row in ROWS), CHANGE]
+    found = page.evaluate(
+        "([heads, rows]) => rows.map((row) => heads.map((_, i) => attnExplorables.head_guess.ranksOf(heads, row, i)))",
+        [HEADS, rows],
+    )
+    for text in range(10):
+        for place, head in enumerate(HEADS):
+            one.head, one.text, one.token = head, text, 0
+            layer = rows[text][place // 12 * 12 :][:12]
+            here = [int((np.array(part) > rows[text][place]).sum()) + 1 for part in (layer, rows[text])]
+            assert one.ranks == [found[text][place], found[10][place]]
+            assert found[text][place] == here
+    assert [found[10][HEADS.index(head)] for head in ("6.10", "3.9", "4.9")] == [[1, 1], [12, 72], [1, 10]]
+
+
+NOTHING = dict.fromkeys(RULES, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("measures", "kind"),
+    [
+        ({}, "nothing I can name"),
+        ({"previous token": 0.5}, "previous token"),
+        ({"previous token": 0.499}, "nothing I can name"),
+        ({"same word": 0.3}, "same word"),
+        ({"same word": 0.299}, "nothing I can name"),
+        ({"the noun that fits": 0.2}, "the noun that fits"),
+        ({"the noun that fits": 0.199}, "nothing I can name"),
+        ({"the noun that fits": -0.9}, "nothing I can name"),
+        ({"rests on the first": 0.5}, "rests on the first"),
+        ({"rests on the first": 0.499}, "nothing I can name"),
+        ({"previous token": 0.5, "rests on the first": 0.5}, "previous token"),
+        ({"same word": 0.3, "rests on the first": 0.7}, "same word"),
+        ({"the noun that fits": 0.2, "rests on the first": 0.8}, "the noun that fits"),
+        ({"same word": 0.3, "previous token": 0.6}, "previous token"),
+    ],
+)
+def test_a_head_is_called_by_the_first_rule_that_holds(measures, kind):
+    assert class_of({**NOTHING, **measures}) == kind
+
+
+def test_heads_are_called_by_what_was_recorded():
+    one = figure()
+    called = {kind: [head for head, name in zip(HEADS, one.classes) if name == kind] for kind in one.kinds}
+    assert called["previous token"] == ["1.2"] and called["same word"] == ["1.8"]
+    assert called["the noun that fits"] == ["4.1"] == [IT["head"]]
+    assert called["rests on the first"] == [head for head, w in zip(HEADS, LOOKED["[CLS]"]) if w >= 0.5]
+    assert len(called[NAMELESS]) == 72 - 3 - len(called["rests on the first"]) > 30
+    assert list(one.measures) == list(RULES) == one.kinds[:-1]
+    for name, row in zip(one.measures, (LOOKED["previous"], LOOKED["same word"], NOUNS, LOOKED["[CLS]"])):
+        assert one.measures[name] == row
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------
+
+
+def rank(numbers, head):
+    return 1 + sum(number > numbers[HEADS.index(head)] for number in numbers)
+
+
+def weight(text, head, query, key):
+    return WEIGHTS[text][HEADS.index(head), query, key]
+
+
+def here(text, head):
+    return rank(ROWS[text]["off: change of tokens"], head)
+
+
+def looked(head, *names):
+    return [LOOKED[name][HEADS.index(head)] for name in names]
+
+
+IT_AT, CAT, MAT = 8, 2, 6  # in both sentences of the cat
+MEANS = ("previous", "same word", "[CLS]")
+LEAN = IT["cause"]["nothing done"][0]
+CASES = {  # the numbers that each verdict tells, in their order; and what its words claim beside them
+    "1.2": (
+        lambda h: [50, looked(h, "previous")[0], CHANGE[2], rank(CHANGE, h), 72],
+        lambda h: looked(h, "previous")[0] == max(max(LOOKED[name]) for name in (*MEANS, "next", "self", "[SEP]"))
+        and rank(CHANGE, h) > 20,
+    ),
+    "3.7": (
+        lambda h: [50, looked(h, "[CLS]")[0], CHANGE[31], sum(one < CHANGE[31] for one in CHANGE)],
+        lambda h: looked(h, "[CLS]")[0] == max(LOOKED["[CLS]"]) and rank(CHANGE, h) > 60,
+    ),
+    "3.9": (
+        lambda h: [50, looked(h, "[CLS]")[0], weight(DOG, h, 9, 3), here(DOG, h), 72, rank(CHANGE, h), 50],
+        lambda h: ROWS[DOG]["tokens"][9] == ROWS[DOG]["tokens"][3] == "chased"
+        and weight(DOG, h, 9, 3) > 0.5 > weight(DOG, h, 9, 0)
+        and here(DOG, h) <= 10 < 72 == rank(CHANGE, h),
+    ),
+    "4.10": (
+        lambda h: [
+            50, *looked(h, *MEANS), WEIGHTS[SHREW][46, 1:5, 0].mean(), WEIGHTS[DOG][46, 1:13, 0].mean(),
+            here(SHREW, h), 72, here(DOG, h),
+        ],
+        lambda h: here(DOG, h) < 10 and here(SHREW, h) > 60 and WEIGHTS[SHREW][46, 1:5, 0].min() > 0.8,
+    ),
+    "3.11": (
+        lambda h: [
+            50, looked(h, "[CLS]")[0], np.mean([weight(CARBON, h, i, i - 1) for i in range(2, 6)]),
+            looked(h, "previous")[0], 50,
+        ],
+        lambda h: 0.2 < looked(h, "previous")[0] < looked(h, "[CLS]")[0] and rank(LOOKED["previous"], h) == 2,
+    ),
+    "4.1": (
+        lambda h: [
+            100, NOUNS[37], *(weight(text, h, IT_AT, noun) for text in (TIRED, SOFT) for noun in (CAT, MAT)),
+            100, 100, 3, 48, LEAN, IT["cause"][f"{h} off"][0],
+        ],
+        lambda h: IT["weights"]["the right way"][0] == 1
+        and IT["pairs reported"] == 100
+        and IT["other sets"]["trophy and suitcase"]["the right way"][0] * 48 == 3
+        and abs(LEAN - IT["cause"][f"{h} off"][0]) < 0.001
+        and weight(SOFT, h, IT_AT, MAT) > weight(SOFT, h, IT_AT, CAT),
+    ),
+    "6.11": (
+        lambda h: [
+            50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, CAT), weight(SOFT, h, IT_AT, CAT),
+            (WEIGHTS[TIRED][71].argmax(axis=1) == CAT).sum(), 13, here(TIRED, h), 72,
+        ],
+        lambda h: here(TIRED, h) == 1 and abs(NOUNS[71]) < 0.1 and sum(WEIGHTS[TIRED][71].argmax(axis=1) == CAT) > 10,
+    ),
+    "5.3": (
+        lambda h: [
+            50, looked(h, "[CLS]")[0], weight(TROPHY, h, 10, 2), weight(TROPHY, h, 10, 8),
+            weight(SOFT, h, IT_AT, CAT), weight(SOFT, h, IT_AT, MAT), 100, NOUNS[51],
+        ],
+        lambda h: ROWS[TROPHY]["tokens"][10] == "it"
+        and weight(TROPHY, h, 10, 2) > weight(TROPHY, h, 10, 8)
+        and weight(SOFT, h, IT_AT, CAT) > weight(SOFT, h, IT_AT, MAT),
+    ),
+    "3.1": (
+        lambda h: [
+            50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, 10), 3.1, 3.3, 3.8, LEAN,
+            IT["before it"]["vector of it, three heads off"][0],
+        ],
+        lambda h: set(IT["before it"]["three heads"]) == {"3.1", "3.3", "3.8"}
+        and IT["before it"]["vector of it, three heads off"][0] < 0.6 * LEAN
+        and IT["before it"]["three heads off"][0] < 0.1 * IT["weights"]["difference of differences"][0],
+    ),
+    "4.9": (
+        lambda h: [50, *looked(h, *MEANS), CHANGE[45], 1, 5, rank(CHANGE, h), 72],
+        lambda h: CHANGE[45] == max(CHANGE[:60]) and CHANGE.count(CHANGE[45]) == 1,
+    ),
+}  # fmt: skip
+
+
+def test_there_is_a_test_for_every_case():
+    assert list(CASES) == list(TOLD["cases"]) == [case["head"] for case in figure().cases]
+
+
+@pytest.mark.parametrize("head", CASES)
+def test_a_verdict_tells_what_was_recorded_and_its_words_hold(head):
+    numbers, claim = CASES[head]
+    one = figure(head=head)
+    verdict = one.verdicts[HEADS.index(head)]
+    told = re.findall(r"\d+(?:\.\d+)?", verdict)
+    expected = [f"{number:.{len(text.partition('.')[2])}f}" for number, text in zip(numbers(head), told, strict=True)]
+    assert told == expected
+    assert claim(head)
+    assert "{" not in verdict and verdict.endswith(".")
+
+
+@pytest.mark.parametrize("head", CASES)
+def test_no_number_of_a_remark_is_typed(head):
+    words = re.sub(r"\{[^}]*\}", "", TOLD["cases"][head]["remark"])
+    assert re.findall(r"\d+", words) == (["1", "5"] if head == "4.9" else [])
+
+
+def test_a_head_without_a_remark_is_told_by_its_measures_alone():
+    one = figure()
+    others = [head for head in HEADS if head not in TOLD["cases"]]
+    assert len(others) == 62
+    for head in others:
+        place = HEADS.index(head)
+        previous, same, first = (f"{number:.2f}" for number in looked(head, *MEANS))
+        evidence = {
+            "same word": f"a word that comes again gives {same} to its other places",
+            "rests on the first": f"a token gives {first} to [CLS]",
+            NAMELESS: f"a token gives {previous} to the one before it, {same} to the same word and {first} to [CLS]",
+        }[one.classes[place]]
+        layer = CHANGE[place // 12 * 12 :][:12]
+        ranks = f"rank {1 + sum(c > CHANGE[place] for c in layer)} of 12 in its layer, {rank(CHANGE, head)} of all 72."
+        assert one.verdicts[place] == (
+            f"by measure it is “{one.classes[place]}”: over 50 sentences {evidence}. "
+            f"Switched off, it changes the tokens by {CHANGE[place]:.3f}: {ranks}"
+        )
+
+
+def test_cases_open_on_the_tokens_that_they_speak_of():
+    one = figure()
+    asks = {case["head"]: (case["text"], one.tokens[case["text"]].split()[case["token"]]) for case in one.cases}
+    assert asks == {
+        "1.2": (TIRED, "it"), "3.7": (EIFFEL, "tower"), "3.9": (TIRED, "it"), "4.10": (SHREW, "mole"),
+        "3.11": (CARBON, "carbon"), "4.1": (TIRED, "it"), "6.11": (TIRED, "it"), "5.3": (TROPHY, "it"),
+        "3.1": (TIRED, "it"), "4.9": (TIRED, "it"),
+    }  # fmt: skip
+
+
+# --- before and after a guess ----------------------------------------------------------------------------------------
+
+HIDDEN = ".attn-bar, .attn-off, .attn-elsewhere, .attn-right, [aria-pressed=true].attn-answer"
+
+
+def test_nothing_is_told_before_a_guess_whatever_is_looked_at(alive):
+    one = figure()
+    page = alive(one)
+    for head, text in [("1.2", 0), ("4.1", 7), ("3.9", 9), ("6.11", 2)]:
+        press(page, f"Head {head}")
+        page.locator("select").select_option(str(text))
+        root = page.locator(".attn-explorable")
+        assert root.locator(HIDDEN).count() == 0
+        assert root.locator(".attn-why").inner_text() == "" and root.locator(".attn-after").inner_text() == ""
+        seen = root.evaluate("root => root.innerText + [...root.querySelectorAll('*')].map((one) => "
+                             "[...one.attributes].map(({ value }) => value)).join()")  # fmt: skip
+        assert "measure" not in seen and one.verdicts[HEADS.index(head)][:40] not in seen
+        assert "Switched off" not in seen and "No guess yet" in seen
+    assert one.verdict == ""
+
+
+@pytest.mark.parametrize("kind", figure().kinds)
+def test_each_guess_is_written_down_and_answered_by_the_measure(alive, kind):
+    page = alive(figure(head="3.4"))
+    press(page, kind)
+    one = figure(head="3.4", guesses={"3.4": kind})
+    assert same_look(page, one)
+    agrees = kind == "rests on the first"
+    assert one.agreeing == agrees
+    said = page.locator(".attn-why").inner_text()
+    assert said.startswith(f"You said “{kind}”; by measure it is “rests on the first”: over 50 sentences")
+    assert page.locator(".attn-right").count() == agrees
+    assert page.get_by_text(f"{int(agrees)} of 1 guesses agree with the measure").is_visible()
+    assert (page.get_by_text("difference of differences", exact=True).count() > 0) == (kind == "the noun that fits")
+    mark = page.locator(".attn-answer[aria-pressed=true]").evaluate(
+        "node => getComputedStyle(node, '::before').content"
+    )
+    assert mark[1] == ("✓" if agrees else "✗")
+
+
+def test_a_guess_is_kept_and_hides_and_shows_with_its_head(alive):
+    page = alive(figure())
+    press(page, "previous token")
+    press(page, "Head 1.3")
+    assert page.locator(HIDDEN).count() == 0 and page.locator(".attn-why").inner_text() == ""
+    press(page, "Head 1.2, your guess: previous token")
+    assert same_look(page, figure(guesses={"1.2": "previous token"}))
+    page.locator(".attn-answer").nth(1).dispatch_event("click")
+    assert same_look(page, figure(guesses={"1.2": "previous token"})), "what is written down stays"
+    assert page.locator(".attn-answer[aria-disabled=true]").count() == 5
+    press(page, "Start again")
+    assert same_look(page, figure()) and page.locator(HIDDEN).count() == 0
+    assert page.locator(".attn-answer[aria-disabled=true]").count() == 0
+
+
+PICTURES = """(root) => Object.fromEntries([".attn-map", ".attn-elsewhere"].map((kind) => [kind,
+  [...root.querySelectorAll(kind)].map((one) => [one.innerText, one.querySelector("svg").getAttribute("viewBox"),
+    ...[...one.querySelectorAll("path")].map((path) =>
+      [Number(path.getAttribute("opacity")), path.getAttribute("d")])])]))"""
+
+
+def picture(weights, text=""):
+    """A small map: squares in four shades, by the nearest quarter."""
+    quarters, n = np.floor(4 * weights + 0.5).astype(int), len(weights)
+    shades = [
+        [level / 4, "".join(f"M{j},{i}h1v1h-1z" for i, j in np.argwhere(quarters == level))] for level in range(1, 5)
+    ]
+    return [text, f"0 0 {n} {n}", *shades]
+
+
+@pytest.mark.parametrize("text", range(10))
+def test_small_maps_draw_all_heads_and_after_a_guess_the_other_nine_sentences(alive, text):
+    page = alive(figure(head="3.9", text=text, token=1, guesses={"3.9": "same word"}))
+    found = page.locator(".attn-explorable").evaluate(PICTURES)
+    assert found[".attn-map"] == [picture(weights) for weights in WEIGHTS[text]]
+    others = [picture(WEIGHTS[i][33], row["text"]) for i, row in enumerate(ROWS) if i != text]
+    assert found[".attn-elsewhere"] == others and len(others) == 9
+    assert same_look(page, figure(head="3.9", text=text, token=1, guesses={"3.9": "same word"}))
+
+
+def test_a_small_map_of_another_sentence_leads_to_the_large_one(alive):
+    page = alive(figure(guesses={"1.2": "same word"}))
+    page.locator(".attn-elsewhere").nth(TROPHY - 1).click()
+    assert same_look(page, figure(text=TROPHY, token=10, guesses={"1.2": "same word"}))
+    assert page.evaluate("document.activeElement.textContent") == "it"
+    assert page.evaluate("document.activeElement.className") == "attn-ask"
+    page.locator(".attn-elsewhere").nth(SHREW).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "american", "where there is no “it”, the first word"
+
+
+# --- moves -----------------------------------------------------------------------------------------------------------
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
+
+
+def test_the_keyboard_alone_chooses_looks_guesses_and_goes_on(alive):
+    page = alive(figure())
+    page.locator("select").focus()
+    page.keyboard.press("Tab")
+    assert focused(page) == "Head 1.0"
+    for pressed in ("ArrowDown", "ArrowDown", "End", "ArrowLeft", "ArrowLeft", "Enter"):
+        page.keyboard.press(pressed)
+    assert focused(page) == "Head 3.9" and same_look(page, figure(head="3.9"))
+    page.keyboard.press("Tab")
+    assert focused(page) == "[CLS]", "all heads are one stop"
+    for pressed in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(pressed)
+    assert same_look(page, figure(head="3.9", token=2))
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".attn-detail").inner_text() == (
+        f"Head 3.9: “cat” asks “[CLS]” and gives {shown(WEIGHTS[TIRED][33, 2, 0])}."
+    )
+    for pressed in ("Tab", "Tab", "Enter"):
+        page.keyboard.press(pressed)
+    assert focused(page) == "same word", "the pattern is one stop, and the guess leaves the keyboard where it was"
+    assert page.locator(".attn-why").inner_text().startswith("You said “same word”; by measure it is “rests on")
+    for pressed in ("Tab", "Tab", "Tab", "Tab", "Enter"):
+        page.keyboard.press(pressed)
+    assert focused(page) == "Next case →"
+    assert same_look(page, figure(head="4.10", text=SHREW, token=4, guesses={"3.9": "same word"}))
+
+
+def test_the_number_of_a_cell_is_told_where_it_is_only_a_shade(alive):
+    page = alive(figure(head="4.1"))
+    cell = page.get_by_role("button", name="it asks cat: 0.49", exact=True)
+    assert cell.inner_text() == ""
+    cell.hover()
+    assert page.locator(".attn-detail").inner_text() == "Head 4.1: “it” asks “cat” and gives 0.49."
+    page.locator("select").select_option(str(EIFFEL))
+    assert page.get_by_role("button", name="at asks the: 0.48", exact=True).inner_text() == "0.48"
+    page.locator(".attn-large").get_by_role("button", name="they asks the:").hover()
+    press(page, "Head 4.2")
+    expected = shown(WEIGHTS[EIFFEL][38, 1, 4])
+    assert page.locator(".attn-large").get_by_role("button", name=f"they asks the: {expected}").count() == 1
+
+
+def test_next_case_walks_through_all_cases_and_passes_over_those_with_a_guess(alive):
+    one = figure()
+    page = alive(one)
+    titles = page.locator(".attn-question legend")
+    for i, case in enumerate(one.cases):
+        assert titles.inner_text() == f"What does head {case['head']} do? (case {i + 1} of 10)"
+        assert same_look(page, figure(**case))
+        press(page, "Next case →")
+    assert same_look(page, one), "and begins anew"
+    walked = page.evaluate(
+        """([cases]) => {
+          const after = (head, guessed) => attnExplorables.head_guess.caseAfter(
+            { cases, head, guesses: Object.fromEntries(guessed.map((one) => [one, "same word"])) }).head;
+          const all = cases.map((one) => one.head);
+          return [after("1.2", []), after("1.2", ["3.7", "3.9"]), after("4.9", ["1.2"]), after("2.2", []),
+            after("2.2", ["1.2"]), after("3.1", all), after("3.1", all.filter((one) => one !== "3.1"))];
+        }""",
+        [one.cases],
+    )
+    assert walked == ["3.7", "4.10", "3.7", "1.2", "3.7", "4.9", "3.1"]
+    press(page, "Head 2.2")
+    assert titles.inner_text() == "What does head 2.2 do?"
+
+
+def test_in_a_notebook_python_gets_the_guess_and_what_it_changes_is_shown(alive):
+    one = figure(guesses={"3.9": "same word"})
+    found = alive(figure()).evaluate(
+        """async (state) => {
+          const did = [], listening = {};
+          const model = {
+            get: (name) => state[name],
+            set: (name, value) => ((state[name] = value), did.push([name, value]), listening[`change:${name}`]()),
+            save_changes: () => did.push("save"), on: (event, listener) => (listening[event] = listener), off: () => {},
+          };
+          const el = document.createElement("div");
+          attnExplorables.head_guess.render({ model, el });
+          const click = (selector, i) => el.querySelectorAll(selector)[i].click();
+          click(".attn-answer", 0), click(".attn-map", 37), click(".attn-ask", 3);
+          const moves = [...did];
+          await Promise.resolve();
+          state = { ...state, guesses: { ...state.guesses, 4.1: "the noun that fits" } };
+          listening["change:guesses"]();
+          await Promise.resolve();
+          return [moves, el.querySelector(".attn-why").textContent, el.querySelectorAll(".attn-guessed").length];
+        }""",
+        one.state(),
+    )
+    guesses = {"3.9": "same word", "1.2": "previous token"}
+    assert found[0] == [["guesses", guesses], "save", ["head", "4.1"], "save", ["token", 3], "save"]
+    with one.hold_trait_notifications():
+        one.guesses, one.head = {**guesses, "4.1": "the noun that fits"}, "4.1"
+    assert found[1] == one.verdict != "" and found[2] == 3
+    assert one.agreeing == 2
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("guesses", [{}, {"4.1": "same word", "1.2": "previous token"}])
+@pytest.mark.parametrize("text", [TIRED, EIFFEL])
+def test_the_figure_is_usable_by_everyone_and_fits_a_narrow_page(alive, dark, guesses, text):
+    page = alive(figure(head="4.1", text=text, token=2, guesses=guesses), width=390)
+    if dark:
+        page.evaluate("document.documentElement.dataset.theme = 'dark'; document.body.style.background = '#14181e'")
+    page.add_style_tag(content="h1 { color: gray; font-size: 3rem }")
+    rules = {"label-content-name-mismatch": {"enabled": True}, "target-size": {"enabled": True}}
+    found = Axe().run(page, options={"preload": False, "resultTypes": ["violations"], "rules": rules})
+    assert [rule["id"] + str(rule["nodes"][:1]) for rule in found.response["violations"]] == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    sizes = page.locator(".attn-explorable :is(button, select)").evaluate_all(
+        "nodes => nodes.map((node) => node.getBoundingClientRect()).flatMap(({ width, height }) => [width, height])"
+    )
+    assert min(sizes) >= 23.9, "wide enough for a finger"
+    assert page.said == []
+
+
+def test_what_a_sentence_holds_is_text(alive):
+    nasty = copy.deepcopy(PATTERNS)
+    nasty["runs"][SHREW]["text"] = "American </script><img/src=x/onerror=document.title='broken'> shrew <b>mole"
+    nasty["runs"][SHREW]["tokens"][1] = "</script><b>american</b>"
+    one = HeadGuess(nasty, MEASURED, text=SHREW, token=1, guesses={"1.2": "same word"})
+    page = alive(one)
+    assert same_look(page, one)
+    page.locator("select").select_option("0")
+    assert page.locator(".attn-elsewhere span").nth(1).inner_text() == nasty["runs"][SHREW]["text"]
+    assert page.locator(".attn-explorable :is(b, img)").count() == 0 and page.title() == "A guess"
+
+
+# --- the Python side -------------------------------------------------------------------------------------------------
+
+
+def test_the_state_is_small_and_holds_the_patterns_as_text_once():
+    state = figure().state()
+    text = json.dumps(state, ensure_ascii=False)
+    assert len(text) < 160_000 and len(gzip.compress(text.encode())) < 70_000
+    assert state["weights"] == [row["weights"] for row in ROWS] and text.count(ROWS[SHREW]["weights"][:50]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"head": "7.0"}, "heads are 1.0 to 6.11, but there is 7.0"),
+        ({"guesses": {"4.12": "same word"}}, "heads are 1.0 to 6.11, but there is 4.12"),
+        (
+            {"guesses": {"4.1": "magic"}},
+            "a head is called previous token, same word, the noun that fits, rests on the first, nothing I can name, "
+            "but there is magic",
+        ),
+        ({"guesses": {"4.1": 3}}, "guesses"),
+        ({"text": 10}, "text must be a position on the axis n_texts, from 0 to 9, but is 10"),
+        ({"text": 2, "token": 6}, "token must be a position in text 2 from 0 to 5, but is 6"),
+        ({"token": -1}, "token must be a position in text 0 from 0 to 12, but is -1"),
+        ({"classes": ["same word"] * 71}, "the axis n_heads has size 72 in heads"),
+        ({"classes": ["magic", *["same word"] * 71]}, "nothing I can name, but there is magic"),
+        ({"cases": [{"head": "9.9", "text": 0, "token": 0}]}, "heads are 1.0 to 6.11, but there is 9.9"),
+        ({"cases": [{"head": "1.1", "text": 10, "token": 0}]}, "token must be a position in text 10 from 0 to -1"),
+        ({"weights": ["#"] * 10}, "needs one letter for each pair of tokens, with 72 heads and 13 tokens, but has 1"),
+        ({"levels": "#$"}, "has letters without a level: "),
+        ({"measures": dict.fromkeys("abcd", [0.0] * 72)}, "measures are of the kinds previous token, same word, "),
+        ({"change": [-0.1] * 72}, "change must be at least 0, but has -0.1 in it"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_changes_nothing(change, message):
+    one = figure()
+    before = one.state()
+
+    def make():
+        with one.hold_trait_notifications():
+            for name, value in change.items():
+                setattr(one, name, value)
+
+    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
+        make()
+    assert one.state() == before
+
+
+def test_where_the_figure_begins():
+    assert (figure().head, figure().text, figure().token) == ("1.2", 0, 8)
+    assert (figure(text=SHREW).text, figure(text=SHREW).token) == (SHREW, 0)
+    assert (figure(head="4.1").head, figure(head="4.1").text) == ("4.1", 0)
+
+
+def test_python_tells_what_the_reader_sees_and_no_verdict_before_a_guess():
+    one = figure(head="4.1")
+    assert one.describe() == (
+        "Head guess: head 4.1, asked by 'it', looks at cat 0.49, [CLS] 0.20, mat 0.14; "
+        "0 of 0 guesses agree with the measure"
+    )
+    one.guesses = {"4.1": "the noun that fits", "3.9": "same word"}
+    assert one.describe().endswith("; 1 of 2 guesses agree with the measure")
+    assert one.verdict.startswith("You said “the noun that fits”; by measure it is “the noun that fits”: in 100 pairs")
