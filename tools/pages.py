@@ -53,10 +53,12 @@ def ledger_entry(row):
         chapter = next(FOLDER.glob(f"{number:02d}_*.ipynb"))
         heading = section_of(chapter, row["id"])
         shown.append(f"[chapter {number}: {heading}]({chapter.name}#{slug(heading)})")
+    real = f"**In a real model.** {row['real']}\n\n" if "real" in row else ""
     return (
         f"### {row['id']}\n\n"
         f"Said ({', '.join(row['by'])}): {row['said']}\n\n"
         f"**{row['verdict'].capitalize()}.** {row['found']}\n\n"
+        f"{real}"
         f"Shown in {'; '.join(shown)}.\n"
     )
 
