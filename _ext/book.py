@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from attn.explorables import book_script
+from attn.explorables.head_guess import weights_script
 from attn.explorables.novel_reader import model_scripts
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
@@ -103,7 +104,7 @@ def write_assets(app, exception):
         return
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
-    for name, text in [("explorables.js", book_script()), *model_scripts()]:
+    for name, text in [("explorables.js", book_script()), weights_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(pdf_of(app), app.outdir)

@@ -43,6 +43,7 @@ from attn.explorables import (
     book_script,
     read_source,
 )
+from attn.explorables.head_guess import weights_script
 from attn.layers import rotary
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.plots import COLORS
@@ -72,7 +73,7 @@ def blank(visit, tmp_path):
 
     def open_page(*bodies, **options):
         style = f"<style>{read_source('explorables.css')}</style>"
-        script = f"<script>{book_script()}</script>"
+        script = f"<script>{weights_script()[1]}{book_script()}</script>"  # what a page brings on request is there
         (tmp_path / "page.html").write_text(
             f"<!doctype html><meta charset=utf-8>{style}{''.join(bodies)}{script}", encoding="utf-8"
         )

@@ -13,7 +13,7 @@ from looks import LOOK, look_of, shown
 from numpy.testing import assert_allclose
 
 from attn.explorables import HeadGuess, book_script, read_source
-from attn.explorables.head_guess import NAMELESS, RULES, TOLD, class_of
+from attn.explorables.head_guess import NAMELESS, RULES, TOLD, class_of, weights_script
 from attn.recordings import read_recording
 
 PATTERNS, MEASURED = read_recording("minilm_patterns"), read_recording("minilm")
@@ -37,7 +37,8 @@ def alive(visit, tmp_path):
     def open_page(one, **options):
         body = one._repr_mimebundle_()[0]["text/html"]
         head = f"<meta charset=utf-8><title>A guess</title><style>{read_source('explorables.css')}</style>"
-        text = f"<!doctype html><html lang=en>{head}<main><h1>A guess</h1>{body}</main><script>{book_script()}</script>"
+        script = f"<script>window.attnHeads = {json.dumps(one.weights)};{book_script()}</script>"
+        text = f"<!doctype html><html lang=en>{head}<main><h1>A guess</h1>{body}</main>{script}"
         (tmp_path / "page.html").write_text(text, encoding="utf-8")
         return visit((tmp_path / "page.html").as_uri(), offline=True, until="load", **options)
 
@@ -506,6 +507,24 @@ def test_what_a_sentence_holds_is_text(alive):
     page.locator("select").select_option("0")
     assert page.locator(".attn-elsewhere span").nth(1).inner_text() == nasty["runs"][SHREW]["text"]
     assert page.locator(".attn-explorable :is(b, img)").count() == 0 and page.title() == "A guess"
+
+
+def test_a_page_of_the_book_brings_the_patterns_on_request(visit, tmp_path):
+    body = figure()._repr_mimebundle_()[0]["text/html"]
+    assert ROWS[0]["weights"][:40] not in body and len(gzip.compress(body.encode())) < 12_000
+    (tmp_path / "explorables.js").write_text(book_script(), encoding="utf-8")
+    (tmp_path / "page.html").write_text(f"<meta charset=utf-8>{body}<script defer src=explorables.js></script>")
+    page = visit((tmp_path / "page.html").as_uri(), offline=True, until="load")
+    page.locator(".attn-more").click()
+    page.get_by_text("The patterns did not come.").wait_for()
+    name, text = weights_script()
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert not [address for address in page.requested if address.endswith(name)][1:]
+    page.locator(".attn-more").click()
+    page.locator("select").wait_for()
+    page.get_by_role("button", name="Start again").click()
+    page.locator("select").wait_for()
+    assert page.locator(".attn-explorable").evaluate(LOOK)["name"] == "Head guess"
 
 
 # --- the Python side -------------------------------------------------------------------------------------------------

@@ -134,6 +134,7 @@ class Explorable(anywidget.AnyWidget):
 
     _css = read_source("explorables.css")
     _parts = ("common.js",)  # what stands in front of the figure's own JavaScript
+    _on_request = ()  # traits that a page of the book brings only when the reader asks
     _without_script = "To move this figure, run its cell in JupyterLab, or open the built book with JavaScript."
 
     def __init_subclass__(cls, **kwargs):
@@ -170,7 +171,8 @@ class Explorable(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs):
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        state = json.dumps(self.state(), ensure_ascii=False).replace("<", "\\u003c")
+        shown = {name: value for name, value in self.state().items() if name not in self._on_request}
+        state = json.dumps(shown, ensure_ascii=False).replace("<", "\\u003c")
         data["text/html"] = (
             f'<div data-explorable="{self._name}"><script type="application/json">{state}</script>'
             f"<p>{escape(self.describe(), quote=False)}</p><p>{self._without_script}</p></div>"

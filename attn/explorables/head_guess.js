@@ -48,7 +48,7 @@ function smallMap() {
   return { picture, show };
 }
 
-function build({ read, change, reset, line, tell, explain, draw }) {
+function alive({ read, change, reset, line, tell, explain, draw }) {
   const { heads, kinds, texts, tokens: lines, cases } = read();
   const split = heads.map((name) => name.split("."));
   const layers = [...new Set(split.map(([layer]) => layer))];
@@ -201,6 +201,27 @@ function build({ read, change, reset, line, tell, explain, draw }) {
     if (goesThere) asks[state.token].focus(); // to the large pattern, which may be out of sight
     goesThere = false;
   };
+}
+
+// Before the weights are there: a page of the book brings them when the reader asks.
+function build(means) {
+  const { read, change, draw, load } = means;
+  if (read().weights) return alive(means);
+  const use = () => change({ weights: window.attnHeads });
+  const said = element("span", { role: "status" });
+  const press = button("attn-button attn-more", "Bring the patterns (0.1 MB)", async () => {
+    press.disabled = true;
+    try {
+      await load("head_guess.js");
+      use();
+    } catch {
+      press.disabled = false;
+      said.textContent = "The patterns did not come. They lie beside the pages of the book, in the folder _static.";
+    }
+  });
+  draw(element("p", {}, "Ten sentences, and the patterns of all 72 heads on each of them."), box("attn-controls", press, said));
+  if (window.attnHeads) queueMicrotask(use);
+  return () => {};
 }
 
 const render = figure({

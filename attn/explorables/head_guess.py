@@ -1,10 +1,13 @@
 """What a head does: a guess by the look of its pattern, beside what was measured."""
 
+import json
+
 import numpy as np
 import traitlets
 import yaml
 
 from attn.explorables.base import Explorable, Named, Place, Shaped, Words, listed, read_source
+from attn.recordings import read_recording
 
 PREVIOUS, SAME_WORD, NOUN, FIRST = 0.5, 0.3, 0.2, 0.5
 RULES = {  # from which measure on a head is named so; the first that holds
@@ -114,6 +117,12 @@ def _fields(head, names, rows, found, measures, change):
     }
 
 
+def weights_script():
+    """Return the name and the text of the script that brings the recorded weights to a page without a kernel."""
+    letters = [row["weights"] for row in read_recording("minilm_patterns")["runs"]]
+    return "head_guess.js", f"window.attnHeads = {json.dumps(letters)};\n"
+
+
 class HeadGuess(Explorable):
     """The patterns of all heads of MiniLM on ten sentences, and a guess to write down before the measure is told.
 
@@ -137,6 +146,8 @@ class HeadGuess(Explorable):
     """
 
     _without_script = "To guess, run this cell in JupyterLab, or open the built book with JavaScript."
+
+    _on_request = ("weights",)
 
     heads = Words("n_heads")
     kinds = Words("n_kinds")
