@@ -35,6 +35,13 @@ def as_booleans(name, mask):
     return mask.astype(bool, copy=False)
 
 
+def check_tokens(tokens, vocab_size):
+    """Refuse tokens that are none of the vocabulary, with the first of them."""
+    unknown = [int(token) for token in tokens if not 0 <= token < vocab_size]
+    if unknown:
+        raise ValueError(f"tokens must be from 0 to {vocab_size - 1}, but there is {unknown[0]}")
+
+
 def on_one_thread(function):
     """Return the function as one whose matrix products each run on one thread.
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from attn._arrays import check_tokens
+
 PIECES = re.compile(r" ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]|\n| ")  # no token reaches over the end of one
 UNKNOWN = "\ufffd"
 
@@ -64,9 +66,7 @@ class Tokenizer:
         ValueError
             If a token is none of the vocabulary.
         """
-        unknown = [int(token) for token in tokens if not 0 <= token < len(self.words)]
-        if unknown:
-            raise ValueError(f"tokens must be from 0 to {len(self.words) - 1}, but there is {unknown[0]}")
+        check_tokens(tokens, len(self.words))
         return "".join(self.words[token] for token in tokens)
 
     def _encode(self, piece):

@@ -5,6 +5,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from attn._arrays import check_tokens
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -43,9 +45,7 @@ class Corpus:
         ValueError
             If a token is none of the corpus.
         """
-        unknown = [int(token) for token in tokens if not 0 <= token < len(self.words)]
-        if unknown:
-            raise ValueError(f"tokens must be from 0 to {len(self.words) - 1}, but there is {unknown[0]}")
+        check_tokens(tokens, len(self.words))
         return " ".join(self.words[token] for token in tokens)
 
 

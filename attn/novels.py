@@ -148,9 +148,10 @@ def held_out(tokenizer):
     return HeldOut(rows, marks, ends & is_open & (marks >= 0), ends & ~is_open)
 
 
-def in_parts(function, rows):
-    """Return what a function makes of many rows, which it is given two dozen at a time."""
-    return np.concatenate([function(part) for part in np.array_split(rows, -(-len(rows) // 24))])
+def in_parts(function, *arrays):
+    """Return what a function makes of arrays with many rows, of which it is given two dozen at a time."""
+    n_parts = -(-len(arrays[0]) // 24)
+    return np.concatenate([function(*parts) for parts in zip(*(np.array_split(array, n_parts) for array in arrays))])
 
 
 def losses(params, rows, interventions=()):
@@ -189,7 +190,7 @@ def for_a_page():
     Returns
     -------
     about : dict
-        The config, the tokenizer, and the name and shape of each array.
+        The config, the tokenizer, how many tokens it reads at most, and the name and shape of each array.
     numbers : bytes
         The arrays in this order, as `rounded` made them: the scales of a matrix, float32, stand in front of it.
     """
@@ -202,5 +203,6 @@ def for_a_page():
         "arrays": [[name, array.shape] for name, array in arrays.items()],
         "characters": tokenizer.characters,
         "joins": tokenizer.joins,
+        "most_tokens": LENGTH,
     }
     return about, b"".join(scale + array.tobytes() for scale, array in zip(parts, arrays.values()))

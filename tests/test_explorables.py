@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import traitlets
+from hands import press
 from looks import LOOK, arrays_of_stepper, look_of, meanings_of_attention, meanings_of_mask, nodes_of_stepper
 from numpy.testing import assert_allclose
 
@@ -930,10 +931,6 @@ def click(label):
 
 def fill(label, text):
     return lambda page: control(page, label).fill(text)
-
-
-def press(name):
-    return lambda page: page.get_by_role("button", name=name, exact=True).click()
 
 
 def words(text):

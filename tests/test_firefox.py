@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 
 import pytest
 from looks import LOOK
@@ -74,11 +75,13 @@ def test_figures_are_alive_and_moved_by_the_keyboard_in_firefox_as_in_chromium(f
         assert len(looks()) == page.locator("[data-explorable]").count() > 0
         if page.locator(".attn-load").count():  # a figure whose model comes on request
             page.locator(".attn-load").click()
-            page.locator(".attn-token").first.wait_for()
+            page.locator(".attn-load").wait_for(state="detached")
             [button] = firefox("WebDriver:FindElements", using="css selector", value=".attn-load")
             firefox("WebDriver:ElementClick", id=next(iter(button.values())))
-            firefox("WebDriver:SetTimeouts", implicit=20_000)
-            firefox("WebDriver:FindElement", using="css selector", value=".attn-token")
+            for _ in range(200):
+                if not firefox("WebDriver:FindElements", using="css selector", value=".attn-load"):
+                    break
+                time.sleep(0.1)
         for slider in page.locator(SLIDERS).all():
             slider.press("End")
         for slider in firefox("WebDriver:FindElements", using="css selector", value=SLIDERS):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 import traitlets
+from hands import press
 from looks import shown
 from numpy.testing import assert_allclose
 
@@ -164,10 +165,6 @@ def same_but_for_rounding(a, b):
 
 def token(place):
     return lambda page: page.locator(".attn-token").nth(place).click()
-
-
-def press(name):
-    return lambda page: page.get_by_role("button", name=name, exact=True).click()
 
 
 def write(text):

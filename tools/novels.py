@@ -142,6 +142,11 @@ def on_the_mark(weights, held):
     return [weights[row, :, :, place, key].mean(axis=0).astype(float).round(4).tolist() for key in (mark, mark - 1)]
 
 
+def most_on_the_mark(looks):
+    """Return the two heads whose weights on the mark, lists [layer][head], are the largest."""
+    return tuple(HEADS[place] for place in np.argsort(np.ravel(looks))[:-3:-1])
+
+
 def edges(weights, held, tokenizer, layer, head):
     """Return which keys are taken from a head, by name: arrays of bool, shape (n_rows, length, length).
 
@@ -175,11 +180,17 @@ def prefix_matching(params, rows):
     return mean(novels.looks(params, rows)[:, :, :, asks, asks - n + 1].mean(axis=(0, 3)).max())
 
 
-def with_and_without_the_mark(params, tokenizer, text, interventions=()):
-    """Return how likely a closing mark is behind the first ends of quotations, and then without the opening mark."""
+def openings(text, tokenizer, n_behind):
+    """Return where quotations are opened, with a token before them and `n_behind` behind: array, shape (n, 1); and what
+    `quotations` says of the text."""
     marks, inside = novels.quotations(text, tokenizer)
     starts = np.flatnonzero(inside & (marks == np.arange(len(text))))
-    starts = starts[(starts > 0) & (starts + LENGTH // 2 < len(text)), None]
+    return starts[(starts > 0) & (starts + n_behind < len(text)), None], marks, inside
+
+
+def with_and_without_the_mark(params, tokenizer, text, interventions=()):
+    """Return how likely a closing mark is behind the first ends of quotations, and then without the opening mark."""
+    starts, marks, inside = openings(text, tokenizer, LENGTH // 2)
     places = starts + np.arange(-1, LENGTH // 2)  # from the token before the mark on
     ends = np.isin(text[places], [tokenizer.words.index(word) for word in novels.ENDS])
     counts = ends & inside[places] & (marks[places] == starts)
@@ -193,9 +204,7 @@ def closes(params, tokenizer, text, interventions=(), n_read=10, n_new=60):
     A quotation that has neither a mark nor a paragraph's end in `n_new` tokens counts as not closed.
     """
     tells = [tokenizer.words.index(word) for word in (novels.CLOSING, novels.OPENING, "\n")]
-    marks, inside = novels.quotations(text, tokenizer)
-    starts = np.flatnonzero(inside & (marks == np.arange(len(text))))
-    places = starts[(starts > 0) & (starts + n_read < len(text)), None] + np.arange(-1, n_read + 1)
+    places = openings(text, tokenizer, n_read)[0] + np.arange(-1, n_read + 1)
     new = text[places[~np.isin(text[places[:, 2:]], tells).any(axis=1)]]
     rng, cache, first = np.random.default_rng(0), Cache(), np.full(len(new), -1)
     for _ in range(n_new):
@@ -224,22 +233,23 @@ def remembers(params, held):
     return {before: mean(one[:, -20:]) for before, one in lost.items()}
 
 
-def favours(params, tokenizer, names, frames, wanted, other):
+def after(params, tokenizer, frames, name):
+    """Return the logits behind each frame in which a name stands: array, shape (n_frames, vocab_size)."""
+    return np.stack([decoder(params, CONFIG, tokenizer.encode(frame.format(name)))[-1] for frame in frames])
+
+
+def favours(params, tokenizer, names, wanted, other):
     """Return by name how much likelier one word is than another behind it, in nats, averaged over the frames."""
     first, second = (tokenizer.words.index(word) for word in (wanted, other))
-    ends = [[decoder(params, CONFIG, tokenizer.encode(frame.format(name)))[-1] for frame in frames] for name in names]
-    return [mean([logits[first] - logits[second] for logits in one], 3) for one in ends]
+    logits = [after(params, tokenizer, THEN_WHO, name) for name in names]
+    return [mean(one[:, first] - one[:, second], 3) for one in logits]
 
 
 def named_again(params, tokenizer):
     """Return how many of the families are, where they were named before, the likeliest of all of them to be named."""
     tokens = [tokenizer.words.index(f" {name}") for name in FAMILIES]
-    chosen = [
-        decoder(params, CONFIG, tokenizer.encode(frame.format(name)))[-1][tokens].argmax() == number
-        for number, name in enumerate(FAMILIES)
-        for frame in NAMED_TWICE
-    ]
-    return mean(chosen)
+    chosen = [after(params, tokenizer, NAMED_TWICE, name)[:, tokens].argmax(axis=1) for name in FAMILIES]
+    return mean(np.array(chosen) == np.arange(len(FAMILIES))[:, None])
 
 
 def measure_at_marks(seed, tokenizer, held):
@@ -284,20 +294,17 @@ def measure_heads(params, tokenizer, held, quoting):
 def measure_edges(params, tokenizer, held, quoting):
     """Return what becomes of closing marks if two heads may not look at quotation marks, or at other keys instead; and
     how much weight that takes from the first of them, at ends inside quotations."""
-    parts = np.array_split(np.arange(len(held.rows)), 20)
     weights = novels.looks(params, held.rows[:, :-1])
     forbidden = [edges(weights, held, tokenizer, *head) for head in quoting]
     (layer, head), found = quoting[0], {}
+
+    def closing(rows, *keys):
+        return novels.closing(params, rows, tokenizer, [Forbid(one, *where) for one, where in zip(keys, quoting)])
+
     for kind in forbidden[0]:
-        closing = [
-            novels.closing(
-                *(params, held.rows[part, :-1], tokenizer),
-                [Forbid(keys[kind][part], *where) for keys, where in zip(forbidden, quoting)],
-            )
-            for part in parts
-        ]
+        P = novels.in_parts(closing, held.rows[:, :-1], *(keys[kind] for keys in forbidden))
         taken = (weights[:, layer - 1, head] * forbidden[0][kind]).sum(axis=-1)[held.inside]
-        found[kind] = [*inside_and_outside(np.concatenate(closing), held), mean(taken)]
+        found[kind] = [*inside_and_outside(P, held), mean(taken)]
     return found
 
 
@@ -320,13 +327,13 @@ def learn(seed, tokens, tokenizer, held):
     found = {"seed": seed, "loss": mean_losses(losses[: STEPS // EVERY * EVERY], EVERY)}
     found |= measure_at_marks(seed, tokenizer, held)
     params, text = params_at(seed, STEPS), held.rows.ravel()
-    quoting = tuple(HEADS[place] for place in np.argsort(np.ravel(found["on the mark"][-1]))[:-3:-1])
+    quoting = most_on_the_mark(found["on the mark"][-1])
     found |= {"quoting": [name(head) for head in quoting], "off": measure_heads(params, tokenizer, held, quoting)}
     weights, half = novels.looks(params, held.rows[:, :-1]), len(held.rows) // 2
     for part in (slice(half), slice(half, None)):
         less = replace(held, **{name: array[part] for name, array in vars(held).items()})
-        looks = np.ravel(on_the_mark(weights[part], less)[0])
-        found.setdefault("quoting, by half", []).append([name(HEADS[place]) for place in np.argsort(looks)[:-3:-1]])
+        heads = most_on_the_mark(on_the_mark(weights[part], less)[0])
+        found.setdefault("quoting, by half", []).append([name(head) for head in heads])
     found["by distance"] = on_the_mark_by_distance(weights, held, *quoting[0])
     found["forbidden"] = measure_edges(params, tokenizer, held, quoting)
     found["closing, reading few"] = closing_behind(params, tokenizer, held)
@@ -339,7 +346,7 @@ def learn(seed, tokens, tokenizer, held):
     found["told: once, again, behind others"] = told_twice(params, text)
     found["last 20 tokens behind"] = remembers(params, held)
     for who, people in {"women": WOMEN, "men": MEN}.items():
-        found[f"she, not he: {who}"] = favours(params, tokenizer, people, THEN_WHO, " she", " he")
+        found[f"she, not he: {who}"] = favours(params, tokenizer, people, " she", " he")
     found["named again"] = named_again(params, tokenizer)
     return found
 

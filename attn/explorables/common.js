@@ -255,6 +255,27 @@ function reporter() {
   return { line, tell, explain, retell };
 }
 
+// A button that brings what is too heavy to come with the page. `bring` is given a function that takes the share that is
+// there; `onReady` is called once all is.
+function invitation({ what, megabytes, bring, onReady }) {
+  const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": `How much of the ${what} is there` });
+  const said = element("span", { role: "status" });
+  const press = button("attn-button attn-load", `Bring the ${what} (${format(megabytes, 1)} MB)`, async () => {
+    press.disabled = true;
+    progress.hidden = false;
+    said.textContent = `The ${what}: on the way.`;
+    try {
+      await bring((share) => (progress.value = share));
+      onReady();
+    } catch {
+      press.disabled = false;
+      progress.hidden = true;
+      said.textContent = `The ${what} did not come. Beside the pages of the book, the folder _static should hold what is missing.`;
+    }
+  });
+  return box("attn-controls", press, progress, said);
+}
+
 const VISIBLE = /[^\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
 // A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them, and may

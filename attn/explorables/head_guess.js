@@ -207,20 +207,10 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
 function build(means) {
   const { read, change, draw, load } = means;
   if (read().weights) return alive(means);
-  const use = () => change({ weights: window.attnHeads });
-  const said = element("span", { role: "status" });
-  const press = button("attn-button attn-more", "Bring the patterns (0.1 MB)", async () => {
-    press.disabled = true;
-    try {
-      await load("head_guess.js");
-      use();
-    } catch {
-      press.disabled = false;
-      said.textContent = "The patterns did not come. They lie beside the pages of the book, in the folder _static.";
-    }
-  });
-  draw(element("p", {}, "Ten sentences, and the patterns of all 72 heads on each of them."), box("attn-controls", press, said));
-  if (window.attnHeads) queueMicrotask(use);
+  const onReady = () => change({ weights: window.attnHeads });
+  draw(element("p", {}, "Ten sentences, and the patterns of all 72 heads on each of them."),
+    invitation({ what: "patterns", megabytes: 0.1, bring: () => load("head_guess.js"), onReady }));
+  if (window.attnHeads) queueMicrotask(onReady); // brought before, and started again
   return () => {};
 }
 

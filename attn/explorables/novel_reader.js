@@ -1,7 +1,5 @@
 // The novel reader: a language model of a million parameters that reads the reader's own text. It is loaded on request.
 
-const PARTS = 8; // scripts that hold the model, beside the pages of the book
-const MOST_TOKENS = 128;
 const SHOWN = 8; // tokens whose probability is shown
 
 // The model from its description and its bytes: matrices of numbers in place of rounded ones.
@@ -26,7 +24,7 @@ function modelOf(about, bytes) {
       (number, i) => number * (scales ? scales[head * rows + Math.floor(i / cols)] : 1))));
     part[path.at(-1)] = shape.length === 3 ? matrices : matrices[0];
   }
-  return { params, config: about.config, ...tokenizerOf(about) };
+  return { params, config: about.config, mostTokens: about.most_tokens, ...tokenizerOf(about) };
 }
 
 function bytesOf(base64) {
@@ -86,9 +84,9 @@ async function bring({ load, model }, onProgress) {
     const [about, view] = await answer;
     return modelOf(about, new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice());
   }
-  for (let part = 0; part < PARTS; part++) {
+  for (let part = 0; part < (window.attnNovels?.count ?? 1); part++) { // the first script says how many there are
     await load(`novels-${part}.js`);
-    onProgress((part + 1) / PARTS);
+    onProgress((part + 1) / window.attnNovels.count);
   }
   const parts = window.attnNovels.parts.map(bytesOf);
   const bytes = new Uint8Array(sum(parts.map((part) => part.length)));
@@ -96,39 +94,19 @@ async function bring({ load, model }, onProgress) {
   return modelOf(window.attnNovels.about, bytes);
 }
 
-// What stands there before the model is brought; `onReady` is called once it is.
-function invitation({ megabytes }, means, onReady) {
-  const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": "How much of the model is there" });
-  const said = element("span", { role: "status" });
-  const press = button("attn-button attn-load", `Bring the model (${format(megabytes, 1)} MB)`, async () => {
-    press.disabled = true;
-    progress.hidden = false;
-    said.textContent = "The model is on its way.";
-    try {
-      brought ??= await bring(means, (share) => (progress.value = share));
-      onReady();
-    } catch {
-      press.disabled = false;
-      progress.hidden = true;
-      said.textContent = "The model did not come. It lies beside the pages of the book, in the folder _static.";
-    }
-  });
-  return box("attn-controls", press, progress, said);
-}
-
 function machineFor(means, place) {
   const { read, change, reset, line, explain, tell } = means;
   const { texts } = read();
   const model = brought;
-  const { config, words, encode } = model;
+  const { config, words, encode, mostTokens } = model;
   const layers = Array.from({ length: config.n_layers }, (_, i) => i + 1);
   const heads = Array.from({ length: config.n_heads }, (_, i) => i);
   let done = null, whole = null; // as the heads are now, and with all of them on
 
   const problem = element("span", { className: "attn-problem", role: "status" });
   const take = (tokens) => {
-    const told = tokens.length > MOST_TOKENS
-      ? `These are ${tokens.length} tokens; the model was trained on ${MOST_TOKENS} at a time, and the figure takes no more.`
+    const told = tokens.length > mostTokens
+      ? `These are ${tokens.length} tokens; the model was trained on ${mostTokens} at a time, and the figure takes no more.`
       : tokens.length === 0 ? "There is no token to read." : "";
     problem.textContent = told;
     if (!told) change({ tokens, token: tokens.length - 1 });
@@ -140,7 +118,7 @@ function machineFor(means, place) {
   ours.addEventListener("change", () => ours.value && take(encode(texts[Number(ours.value)])));
   const field = element("textarea", { rows: 3, autocomplete: "off", spellcheck: false });
   const form = element("form", { className: "attn-words attn-own" },
-    element("label", {}, element("span", {}, `Your own text (up to ${MOST_TOKENS} tokens)`), field),
+    element("label", {}, element("span", {}, `Your own text (up to ${mostTokens} tokens)`), field),
     element("button", { type: "submit", className: "attn-button" }, "Read it"), problem);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -229,7 +207,7 @@ function machineFor(means, place) {
     const now = sharesNow(state);
     const before = softmax(whole.logits[token].map((logit) => logit / state.temperature));
     const isLast = token === tokens.length - 1;
-    const mayGoOn = isLast && tokens.length < MOST_TOKENS;
+    const mayGoOn = isLast && tokens.length < mostTokens;
     nextTitle.textContent = `The next token after ${told(tokens[token])}${isLast ? "" : `, which was ${told(tokens[token + 1])}`}`;
     likeliest(now, SHOWN).forEach((one, n) => {
       bars[n].press.textContent = visible(words[one]);
@@ -279,7 +257,12 @@ function build(means) {
     update(means.read());
   };
   if (brought) start();
-  else place.append(element("p", {}, "The model reads your text here, in the page: nothing you type leaves it."), invitation(means.read(), means, start));
+  else {
+    place.append(element("p", {}, "The model reads your text here, in the page: nothing you type leaves it."), invitation({
+      what: "model", megabytes: means.read().megabytes, onReady: start,
+      bring: async (onProgress) => (brought ??= await bring(means, onProgress)),
+    }));
+  }
   return (state) => update?.(state);
 }
 

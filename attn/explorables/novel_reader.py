@@ -12,7 +12,8 @@ from attn.attention import softmax
 from attn.explorables.base import Explorable, Number, Words, listed
 from attn.transformer import decoder, switch_off
 
-PARTS = 8  # as in novel_reader.js
+PARTS = 8
+HEADS = [f"{layer + 1}.{head}" for layer, head in np.ndindex(novels.CONFIG.n_layers, novels.CONFIG.n_heads)]
 
 
 @functools.cache
@@ -20,12 +21,15 @@ def _model():
     return novels.read_model(), novels.read_tokenizer()
 
 
+_for_a_page = functools.cache(novels.for_a_page)
+
+
 def model_scripts():
     """Yield the names and texts of the scripts that hold the model, as a page opened from a file can load no other."""
-    about, numbers = novels.for_a_page()
+    about, numbers = _for_a_page()
     size = -(-len(numbers) // PARTS)
     for part in range(PARTS):
-        start = f"window.attnNovels = {{about: {json.dumps(about)}, parts: []}};" if part == 0 else ""
+        start = f"window.attnNovels = {{about: {json.dumps(about)}, count: {PARTS}, parts: []}};" if part == 0 else ""
         text = base64.b64encode(numbers[part * size : (part + 1) * size]).decode()
         yield f"novels-{part}.js", f'{start}window.attnNovels.parts.push("{text}");\n'
 
@@ -67,11 +71,11 @@ class NovelReader(Explorable):
     def __init__(self, texts, **kwargs):
         tokens = kwargs.setdefault("tokens", _model()[1].encode(texts[0]).tolist())
         kwargs.setdefault("token", len(tokens) - 1)
-        super().__init__(list(texts), megabytes=round(len(novels.for_a_page()[1]) / 1e6, 1), **kwargs)
+        super().__init__(list(texts), megabytes=round(len(_for_a_page()[1]) / 1e6, 1), **kwargs)
         self.on_msg(self._answer)
 
     def check(self, state):
-        tokens, heads = state["tokens"], [f"{layer}.{head}" for layer in range(1, 5) for head in range(4)]
+        tokens = state["tokens"]
         if not 0 < len(tokens) <= novels.LENGTH:
             raise traitlets.TraitError(f"the figure reads 1 to {novels.LENGTH} tokens, but has {len(tokens)}")
         if not 0 <= min(tokens) <= max(tokens) < novels.CONFIG.vocab_size:
@@ -79,15 +83,15 @@ class NovelReader(Explorable):
             raise traitlets.TraitError(f"tokens are from 0 to {novels.CONFIG.vocab_size - 1}, {told}")
         if not 0 <= state["token"] < len(tokens):
             raise traitlets.TraitError(f"token must be from 0 to {len(tokens) - 1}, but is {state['token']}")
-        unknown = [head for head in (state["head"], *state["off"]) if head not in heads]
+        unknown = [head for head in (state["head"], *state["off"]) if head not in HEADS]
         if unknown:
-            raise traitlets.TraitError(f"heads are {heads[0]} to {heads[-1]}, but there is {', '.join(unknown)}")
+            raise traitlets.TraitError(f"heads are {HEADS[0]} to {HEADS[-1]}, but there is {', '.join(unknown)}")
         if not 0.1 <= state["temperature"] <= 2:
             raise traitlets.TraitError(f"temperature must be from 0.1 to 2, but is {state['temperature']}")
 
     def _answer(self, _widget, content, _buffers):
         if content == {"wanted": "model"}:
-            about, numbers = novels.for_a_page()
+            about, numbers = _for_a_page()
             self.send(about, buffers=[numbers])
 
     @property
