@@ -18,6 +18,7 @@ hypothesis.settings.load_profile("steady")
 os.environ.update(TQDM_DISABLE="1", OMP_NUM_THREADS="1")
 
 CHROMIUM = find_chromium()
+SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') } catch { /* refused */ }"
 
 
 def pytest_collection_modifyitems(items):
@@ -90,10 +91,12 @@ def visit(browser):
     """Open an address, in a browser with these options; the page remembers what it asked for and what it said."""
     contexts = []
 
-    def open_page(address, *, width=1280, dark=False, until="networkidle", **options):
+    def open_page(address, *, width=1280, dark=False, until="networkidle", ask=False, **options):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )
+        if not ask:  # as for a reader who has chosen to see all results at once
+            context.add_init_script(SHOW_ALL)
         contexts.append(context)
         page = context.new_page()
         page.requested, page.said = [], []

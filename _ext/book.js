@@ -46,13 +46,6 @@ for (const [event, from, to] of [["beforeprint", "theme", "themeOnScreen"], ["af
   });
 }
 
-// A formula wider than the page scrolls; the keyboard must reach it.
-window.addEventListener("load", () => {
-  document.querySelectorAll("mjx-container[display]").forEach((formula) => {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-  });
-});
-
 // Who copies a formula gets its LaTeX.
 document.addEventListener("copy", (event) => {
   const selection = getSelection();

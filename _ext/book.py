@@ -32,6 +32,8 @@ STRIP = {
 }
 THE_MACHINE = [1, 8, 2, 3, 4, 5, 6, 7, 9]  # in the order in which a sentence meets them; the others look at the whole
 
+PARTS = ["progress", "guesses", "exercises"]  # of the script of all pages, behind the explorables
+
 
 def name_cell(record):
     """Let a warning name the cell; MyST-NB counts line 5 of a notebook's third cell as line 30006."""
@@ -104,7 +106,8 @@ def write_assets(app, exception):
         return
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
-    for name, text in [("explorables.js", book_script()), weights_script(), *model_scripts()]:
+    parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    for name, text in [("explorables.js", book_script("(() => {", *parts, "})();")), weights_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(pdf_of(app), app.outdir)

@@ -1,8 +1,13 @@
-"""Each chapter with the outputs of its last execution, figures and all: `make book` leaves them in _build/executed."""
+"""Each chapter with what its last execution showed and found: `make book` leaves it in _build/executed."""
 
+import json
+import re
+from html import escape
 from pathlib import Path
 
 import nbformat
+
+GUESS = re.compile("<!-- guess.*?-->", re.DOTALL)  # tools/guesses.py says what is in it
 
 
 def show_outputs(app, docname, source):
@@ -15,6 +20,9 @@ def show_outputs(app, docname, source):
     pairs = [[cell for cell in cells if cell.cell_type == "code"] for cells in (notebook.cells, executed.cells)]
     for cell, run in zip(*pairs, strict=True):
         cell.outputs = run.outputs
+    answers = (cell.metadata["guess"] for cell in executed.cells if "guess" in cell.metadata)
+    for cell in notebook.cells:
+        cell.source = GUESS.sub(lambda _: f'<div data-guess="{escape(json.dumps(next(answers)))}"></div>', cell.source)
     source[0] = nbformat.writes(notebook)
 
 

@@ -1,10 +1,11 @@
-// What the reader has read and solved, kept in this browser and nowhere else.
+// What the reader has read, solved and guessed, kept in this browser and nowhere else.
 
 const KEY = "attention-worked-out";
 const CHAPTER = /(\d\d_\w+)\.html/;
 const chapter = location.pathname.match(CHAPTER)?.[1];
 
-function load() {
+// By name: a chapter that was read and an exercise that was solved are true; a guess is what was said.
+function remembered() {
   try {
     return JSON.parse(localStorage.getItem(KEY)) ?? {};
   } catch {
@@ -12,10 +13,9 @@ function load() {
   }
 }
 
-function keep(name, done) {
-  const record = { ...load(), [name]: done };
+function remember(values) {
   try {
-    localStorage.setItem(KEY, JSON.stringify(record));
+    localStorage.setItem(KEY, JSON.stringify({ ...remembered(), ...values }));
   } catch {
     return; // the marks of this page stay until it is left
   }
@@ -23,14 +23,9 @@ function keep(name, done) {
 }
 
 function checkbox(text, name) {
-  const box = Object.assign(document.createElement("input"), {
-    type: "checkbox", autocomplete: "off", checked: load()[name] === true, // after Back, too, what is kept
-  });
-  const label = document.createElement("label");
-  label.className = "attn-done";
-  label.append(box, ` ${text}`);
-  box.addEventListener("change", () => keep(name, box.checked));
-  return { box, label };
+  const input = control("checkbox", { checked: remembered()[name] === true }); // after Back, too, what is kept
+  input.addEventListener("change", () => remember({ [name]: input.checked }));
+  return { input, label: element("label", { className: "attn-done" }, input, ` ${text}`) };
 }
 
 function nameOf(link) {
@@ -42,59 +37,59 @@ function chapterLinks() {
 }
 
 function markContents() {
-  const record = load();
+  const record = remembered();
   for (const link of chapterLinks()) {
     link.querySelector(".attn-read")?.remove();
     if (record[nameOf(link)] !== true) continue;
-    const tick = Object.assign(document.createElement("span"), { className: "attn-read", textContent: " ✓" });
-    tick.append(Object.assign(document.createElement("span"), { className: "visually-hidden", textContent: " read" }));
-    link.append(tick);
+    link.append(element("span", { className: "attn-read" }, " ✓", element("span", { className: "visually-hidden" }, " read")));
   }
+}
+
+function counted(number, one) {
+  return `${number} ${one}${number === 1 ? "" : one.endsWith("ss") ? "es" : "s"}`;
 }
 
 // On the title page: how far the reader has come, where to go on, and a way to forget it.
 function tellProgress(place) {
-  const record = load();
-  const done = Object.keys(record).filter((name) => record[name] === true);
-  place.hidden = done.length === 0;
-  if (place.hidden) return place.replaceChildren();
+  const record = remembered();
   const links = chapterLinks();
-  const read = links.filter((link) => record[nameOf(link)] === true).length;
-  const solved = done.filter((name) => name.includes("#")).length;
-  place.replaceChildren(`You have read ${read} of ${links.length} chapters and solved ${solved} ${solved === 1 ? "exercise" : "exercises"}. `);
-  const next = links.find((link) => record[nameOf(link)] !== true);
-  if (next) {
-    const link = Object.assign(document.createElement("a"), { href: next.href, textContent: next.textContent.trim() });
-    place.append("Go on with ", link, ". ");
-  }
-  const forget = Object.assign(document.createElement("button"), { type: "button", textContent: "Forget this" });
-  forget.addEventListener("click", () => {
+  const isRead = (link) => record[nameOf(link)] === true;
+  const solved = Object.keys(record).filter((name) => name.includes("#") && record[name] === true).length;
+  const guessed = Object.keys(record).filter((name) => name.includes("?")).length;
+  place.hidden = !links.some(isRead) && solved + guessed === 0;
+  if (place.hidden) return place.replaceChildren();
+  place.replaceChildren(`You have read ${links.filter(isRead).length} of ${links.length} chapters, solved ${counted(solved, "exercise")} and made ${counted(guessed, "guess")}. `);
+  const next = links.find((link) => !isRead(link));
+  if (next) place.append("Go on with ", element("a", { href: next.href }, next.textContent.trim()), ". ");
+  place.append(button("", "Forget this", () => {
     localStorage.removeItem(KEY);
     markContents();
     tellProgress(place);
-  });
-  place.append(forget);
+  }));
 }
 
+const solvedBoxes = {};
 for (const exercise of document.querySelectorAll("section#exercises > section")) {
-  exercise.append(checkbox("Solved", `${chapter}#${exercise.id}`).label);
+  const { input, label } = checkbox("Solved", `${chapter}#${exercise.id}`);
+  solvedBoxes[exercise.id] = input;
+  exercise.append(label);
 }
 
 const summary = document.querySelector("section#summary");
 if (chapter && summary) {
-  const { box, label } = checkbox("I have read this chapter", chapter);
+  const { input, label } = checkbox("I have read this chapter", chapter);
   summary.append(label);
-  if (load()[chapter] === undefined) { // once; who takes the mark away is not asked again
+  if (remembered()[chapter] === undefined) { // once; who takes the mark away is not asked again
     const seen = new IntersectionObserver(([entry]) => {
       if (!entry.isIntersecting) return;
       seen.disconnect();
-      box.checked = true;
-      keep(chapter, true);
+      input.checked = true;
+      remember({ [chapter]: true });
     });
     seen.observe(label);
   }
 }
 
 markContents();
-const place = document.querySelector(".attn-progress");
-if (place) tellProgress(place);
+const progress = document.querySelector(".attn-progress");
+if (progress) tellProgress(progress);

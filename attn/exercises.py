@@ -1,11 +1,15 @@
 """What is asked at the end of a chapter: its questions, and the check behind each exercise."""
 
+import json
+from html import escape
 from pathlib import Path
 
 import numpy as np
 import yaml
+from IPython.display import display
 
 QUESTIONS = Path(__file__).parent.parent / "chapters" / "questions.yml"
+MOST_NUMBERS, MOST_MARKS = 12, 49  # that a reader is asked to fill in on a page
 
 
 def questions(chapter):
@@ -47,12 +51,43 @@ def check(answer, right, hint, *, digits=2):
     >>> check([1, 2], [1, 2, 3], "Count again.")
     Not yet: the answer has the shape (3,), and yours is an array of shape (2,). Count again.
     """
+    rule = None if callable(right) else rule_of(right, hint, digits)
     if answer is ...:
-        print("Not answered yet: put your answer in place of the dots, then run both cells.")
+        display(Waiting(rule))
         return
     given = _as_numbers(answer)
-    why = _judge(given, right) if callable(right) else _compare(given, right, digits)
+    why = _judge(given, right) if rule is None else _compare(given, rule)
     print("Right." if why == "" else f"Not yet{why} {hint}")
+
+
+def rule_of(right, hint, digits):
+    """Return by what an answer is judged, here and by `_ext/exercises.js`, as plain numbers and text.
+
+    Numbers may be off by `room`, and by a billionth of themselves; text must be the same.
+    """
+    if isinstance(right, str):
+        return {"kind": "text", "right": right, "hint": hint}
+    right = np.asarray(right)
+    room = 0.5 * 10.0**-digits if right.dtype.kind == "f" else 0
+    kind = "truth" if right.dtype == bool else "numbers"
+    return {"kind": kind, "right": right.tolist(), "shape": right.shape, "room": room, "hint": hint}
+
+
+class Waiting:
+    """What stands below an exercise that is not answered: a sentence, and for a page of the book the rule.
+
+    Where the rule is Python, or too large for a page, there is none, and the page says how to run the exercise.
+    """
+
+    def __init__(self, rule):
+        most = {"text": 1, "truth": MOST_MARKS, "numbers": MOST_NUMBERS}
+        self.rule = rule if rule and np.prod(rule.get("shape", ())) <= most[rule["kind"]] else None
+
+    def __repr__(self):
+        return "Not answered yet: put your answer in place of the dots, then run both cells."
+
+    def _repr_html_(self):
+        return f'<div data-exercise="{escape(json.dumps(self.rule))}"><p>{self}</p></div>'
 
 
 def _judge(given, is_right):
@@ -65,18 +100,17 @@ def _judge(given, is_right):
         return f": yours is {_kind(given)}, with which this cannot be worked out."
 
 
-def _compare(given, right, digits):
-    if isinstance(right, str):
-        return "" if isinstance(given, str) and given.strip() == right else "."
-    right = np.asarray(right)
+def _compare(given, rule):
+    if rule["kind"] == "text":
+        return "" if isinstance(given, str) and given.strip() == rule["right"] else "."
+    right = np.asarray(rule["right"])
     if not isinstance(given, np.ndarray):
         return f": the answer is {_kind(right)}, and yours is {_kind(given)}."
     if right.ndim == 0 and given.size == 1:
         given = given.reshape(())
     if given.shape != right.shape:
         return f": the answer has the shape {right.shape}, and yours is {_kind(given)}."
-    room = 0.5 * 10.0**-digits if right.dtype.kind == "f" else 0
-    return "" if np.all(np.abs(given - right) <= room + 1e-9 * np.abs(right)) else "."
+    return "" if np.all(np.abs(given - right) <= rule["room"] + 1e-9 * np.abs(right)) else "."
 
 
 def _as_numbers(answer):

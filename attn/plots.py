@@ -78,6 +78,19 @@ def dot_grid(matrix, rows, columns, *, ax, title=""):
     return _label(ax, rows, columns, title)
 
 
+def name_axes(axes, rows="asks", columns="is asked"):
+    """Say what the rows and the columns of patterns are, which stand side by side on these axes.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes or sequence of them
+    rows, columns : str
+    """
+    for ax in np.ravel(axes):
+        ax.set_xlabel(columns)
+    np.ravel(axes)[0].set_ylabel(rows)
+
+
 def arrows(vectors, labels, *, ax, color):
     """Draw vectors of the plane as arrows from the origin, with a label at each tip.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 from filelock import FileLock, Timeout
+from guesses import guess_in
 from notebooks import ChapterFailed, execute, on_all_cores, read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,12 +83,13 @@ def execute_chapters():
         "novels/*.*",
         "chapters/questions.yml",
         "tools/notebooks.py",
+        "tools/guesses.py",
         "requirements.txt",
     )
 
     def source(notebook):
-        cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        return hashlib.sha256(json.dumps([code, cells]).encode()).hexdigest()
+        cells = [cell.source if cell.cell_type == "code" else guess_in(cell) for cell in notebook.cells]
+        return hashlib.sha256(json.dumps([code, *filter(None, cells)]).encode()).hexdigest()
 
     pending = [path for path in chapters() if not is_current(EXECUTED / path.name, source(read(path)))]
     EXECUTED.mkdir(parents=True, exist_ok=True)

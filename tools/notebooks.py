@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
+from guesses import ends, guess_in, judged, question
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from PIL import Image
@@ -45,17 +46,33 @@ def execute(path, figures="svg"):
         notebook, extra_arguments=[f"--InlineBackend.figure_formats={figures}"], resources=folder, **options
     )
     try:
+        client.on_cell_executed = functools.partial(answer_guesses, client, ends(notebook.cells))
         client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0"})  # no figure tells when it was drawn
     except CellExecutionError as error:
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
     except CellTimeoutError:
         raise ChapterFailed(f"A cell of {path.name} took longer than {SECONDS} seconds.") from None
+    except ValueError as error:
+        raise ChapterFailed(f"A guess of {path.name} has no answer: {error}.") from None
     except RuntimeError:  # nbclient's; it dies before the first cell or in one
         raise ChapterFailed(f"The kernel of {path.name} died.") from None
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.get("name") == "stderr":
             raise ChapterFailed(f"A cell of {path.name} wrote to the error stream.\n{output.text}")
     return notebook
+
+
+async def answer_guesses(client, asked, cell, cell_index, execute_reply):
+    """Note, in each guess that is answered behind this cell, what the kernel says to it; no count goes up."""
+    for text in asked.get(cell_index, []) if execute_reply["content"]["status"] == "ok" else []:
+        guess = guess_in(text)
+        request = client.kc.execute("", silent=True, user_expressions={"reply": question(guess)})
+        while (reply := await client.kc.get_shell_msg(timeout=SECONDS))["parent_header"].get("msg_id") != request:
+            pass
+        found = reply["content"]["user_expressions"]["reply"]
+        if found["status"] != "ok":
+            raise ValueError(f"{guess['answer']} ends with {found['ename']}, {found['evalue']}")
+        text.metadata["guess"] = judged(guess, found["data"]["text/plain"])
 
 
 def on_all_cores(work, paths):

@@ -5,8 +5,8 @@ import json
 from attn.explorables.base import Explorable, read_source
 
 
-def book_script():
-    """Return all explorables as one classic script for pages that have no kernel.
+def book_script(*more):
+    """Return all explorables, and more of a page's own scripts, as one classic script for pages that have no kernel.
 
     A page opened from a file cannot load ES modules, so each module becomes a function whose
     exports are collected in `window.attnExplorables`, and `mount.js` brings the page's to life.
@@ -17,5 +17,5 @@ def book_script():
     for name in sorted(figures):
         body, exports = read_source(f"{name}.js").split("export default ")
         modules.append(f"{json.dumps(name)}: (() => {{\n{body}return {exports}}})(),")
-    parts = [*map(read_source, shared), "window.attnExplorables = {", *modules, "};", read_source("mount.js")]
+    parts = [*map(read_source, shared), "window.attnExplorables = {", *modules, "};", read_source("mount.js"), *more]
     return "\n".join(["(() => {", *parts, "})();\n"])

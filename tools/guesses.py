@@ -1,0 +1,116 @@
+"""The guesses of a chapter: what the reader is asked before a result, and the answer that the chapter's cells compute.
+
+A guess is a cell of text that ends in a comment, which neither GitHub nor JupyterLab shows:
+
+    **Before you read on:** how many times as long does it take?
+
+    - twice
+    - four times
+
+    <!-- guess
+    answer: seconds[1] / seconds[0]
+    values: [2, 4]
+    -->
+
+`answer` is Python, evaluated behind the last code cell before the next guess or heading. What it must be depends on how
+the reader is asked:
+
+- a list of choices: the text of one of them; or True or False, for the choices Yes and No; or, where `values` holds a
+  number for each choice, a number, which goes to the choice that is nearest by its ratio.
+- `scale: [1, 1000]`: a number on it. A scale that starts above 0 is logarithmic. `unit` stands behind the number, which
+  has `digits` (0) places after the point.
+- `rows` and `columns`, Python for the labels of a pattern: the place in it, two numbers.
+
+`why` holds, by the choice or by `low` and `high`, what one who said so may have had in mind.
+"""
+
+import ast
+import json
+import math
+import re
+
+import yaml
+
+ASKS = "**Before you read on:**"
+COMMENT = re.compile(r"^<!-- guess\n(.*?)^-->", re.DOTALL | re.MULTILINE)
+CHOICE = re.compile(r"^- (.+)$", re.MULTILINE)
+KEYS = {"answer", "values", "scale", "unit", "digits", "rows", "columns", "why"}
+
+
+def guess_in(cell):
+    """Return what the comment of a cell says, with its choices, or None for a cell that asks for no guess."""
+    comment = COMMENT.search(cell.source) if cell.cell_type == "markdown" else None
+    if not comment:
+        return None
+    try:
+        guess = yaml.safe_load(comment[1])
+    except yaml.YAMLError as error:
+        raise ValueError(f"the comment of a guess cannot be read: {error}") from None
+    if unknown := set(guess) - KEYS:
+        raise ValueError(f"a guess has {', '.join(sorted(KEYS))}, but there is {', '.join(sorted(unknown))}")
+    return guess | {"choices": CHOICE.findall(cell.source[: comment.start()].rpartition(ASKS)[2])}
+
+
+def ends(cells):
+    """Return by the number of a code cell the cells of text whose guesses are answered behind it."""
+    found, waiting, last = {}, None, None
+    for number, cell in enumerate(cells):
+        is_text = cell.cell_type == "markdown"
+        if is_text and waiting and (guess_in(cell) or re.search("^##", cell.source, re.MULTILINE)):
+            found.setdefault(last, []).append(waiting)
+            waiting = None
+        if is_text and guess_in(cell):
+            waiting = cell
+        if not is_text:
+            last = number
+    return found
+
+
+def question(guess):
+    """Return the Python that gives, as JSON, the answer to a guess and the labels of its pattern."""
+    asked = ", ".join(f"{key!r}: {guess[key]}" for key in ("answer", "rows", "columns") if key in guess)
+    return f"__import__('json').dumps({{{asked}}}, default=lambda value: value.tolist())"
+
+
+def judged(guess, reply):
+    """Return what a page needs to ask for a guess and to judge it; ValueError says what does not fit.
+
+    Parameters
+    ----------
+    guess : dict
+        As `guess_in` returns it.
+    reply : str
+        What the kernel printed of the `question`: text, as Python writes it.
+    """
+    found = json.loads(ast.literal_eval(reply))
+    why = guess.get("why", {})
+    if choices := guess["choices"]:
+        if unknown := set(why) - set(choices):
+            raise ValueError(f"the choices are {choices}, but there is a reason for {unknown}")
+        return {"right": right_choice(found["answer"], choices, guess.get("values")), "why": [why.get(one, "") for one in choices]}
+    if "scale" in guess:
+        start, stop = guess["scale"]
+        if not start <= found["answer"] <= stop:
+            raise ValueError(f"the answer {found['answer']} is not on the scale from {start} to {stop}")
+        about = {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
+        return about | {"right": found["answer"], "why": [why.get("low", ""), why.get("high", "")]}
+    row, column = found["answer"]
+    if not (0 <= row < len(found["rows"]) and 0 <= column < len(found["columns"])):
+        raise ValueError(f"the pattern of {found['rows']} and {found['columns']} has no place {found['answer']}")
+    return {"right": [row, column], "rows": found["rows"], "columns": found["columns"], "why": []}
+
+
+def right_choice(answer, choices, values=None):
+    """Return the number of the right choice.
+
+    >>> right_choice(True, ["No", "Yes"]), right_choice("cat", ["sat", "cat"]), right_choice(3.1, ["2", "4"], [2, 4])
+    (1, 1, 1)
+    """
+    if values:
+        if len(values) != len(choices) or answer <= 0:
+            raise ValueError(f"{len(choices)} choices have {len(values)} values, and the answer is {answer}")
+        return min(range(len(values)), key=lambda place: abs(math.log(answer / values[place])))
+    told = {True: "Yes", False: "No"}.get(answer, answer) if isinstance(answer, bool) else str(answer)
+    if told not in choices or not 2 <= len(choices) <= 4:
+        raise ValueError(f"{told!r} is not among two to four choices: {choices}")
+    return choices.index(told)
