@@ -107,7 +107,11 @@ def write_assets(app, exception):
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
     parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
-    for name, text in [("explorables.js", book_script("(() => {", *parts, "})();")), weights_script(), *model_scripts()]:
+    for name, text in [
+        ("explorables.js", book_script("(() => {", *parts, "})();")),
+        weights_script(),
+        *model_scripts(),
+    ]:
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(pdf_of(app), app.outdir)

@@ -2,7 +2,7 @@
 // print find it all the same, and without JavaScript nothing is hidden. tools/guesses.py says what a guess holds.
 
 const SHOW_ALL = "attention-worked-out: show all"; // a wish, not a record: who forgets the guesses keeps it
-const NEAR = 0.05; // of a scale: a guess that is as close counts as right
+const NEAR = { share: 0.05, factor: 1.25 }; // a guess this close to a number counts as right, on a scale, on a log scale
 
 function isShownAll() {
   return localStorage.getItem(SHOW_ALL) === "yes"; // book.js sees to it that there is one
@@ -15,14 +15,15 @@ function scaleOf([start, stop]) {
   return { share: (x) => (to(x) - to(start)) / length, at: (share) => from(to(start) + share * length) };
 }
 
-// The content of a choice in the text, without links: a button leads nowhere.
-function contentOf(item) {
-  const copy = (item.querySelector("p") ?? item).cloneNode(true);
+// The content of a paragraph or a choice, formulas and all, without links and without the bold words that ask.
+function contentOf(node) {
+  const copy = (node.querySelector("p") ?? node).cloneNode(true);
   copy.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));
+  copy.querySelector("strong:first-child")?.remove();
   return [...copy.childNodes];
 }
 
-// Each kind of guess: what asks, how a guess and a result are told and drawn, and how far apart they are (0 is right).
+// Each kind of guess: what asks, how a guess or, without one, the result is told and drawn, and whether it is right.
 function choiceGuess({ right, why }, list) {
   list.classList.add("attn-choices"); // on paper it stays a list
   const items = [...list.children];
@@ -46,8 +47,8 @@ function choiceGuess({ right, why }, list) {
       });
     },
     fits: (said) => place(said) >= 0,
-    told: (said) => `“${names[said === undefined ? right : place(said)]}”`,
-    away: (said) => Number(place(said) !== right),
+    told: (said) => ["“", ...contentOf(items[said === undefined ? right : place(said)]), "”"],
+    isRight: (said) => place(said) === right,
     why: (said) => why[place(said)],
     spots: (said) => [place(said), right].map((i) => (names.length > 1 ? i / (names.length - 1) : 0)),
     ticks: names.map((_, i) => i / (names.length - 1)),
@@ -65,13 +66,16 @@ function scaleGuess({ right, scale, unit, digits, why }) {
     onInput: (place) => {
       said = rounded(at(place));
       set(place);
+      press.disabled = false;
     },
   });
   set(0.5);
-  let press;
+  const press = button("attn-button", "That is my guess", () => commit(said));
+  press.disabled = true; // until the slider was moved
+  let commit;
   return {
-    ask(commit) {
-      press = button("attn-button", "That is my guess", () => commit(said));
+    ask(onCommit) {
+      commit = onCommit;
       return [box("attn-knobs", row), press];
     },
     settle(now) {
@@ -80,8 +84,9 @@ function scaleGuess({ right, scale, unit, digits, why }) {
       press.remove();
     },
     fits: (said) => typeof said === "number" && scale[0] <= said && said <= scale[1],
-    told: (said = right) => shown(said),
-    away: (said) => Math.abs(share(said) - share(right)),
+    told: (said = right) => [shown(said)],
+    isRight: (said) => (scale[0] > 0 ? Math.abs(Math.log(said / right)) <= Math.log(NEAR.factor)
+      : digits === 0 ? said === right : Math.abs(share(said) - share(right)) <= NEAR.share),
     why: (said) => why[Number(said > right)],
     spots: (said) => [share(said), share(right)],
     ticks: [0, 1],
@@ -90,11 +95,13 @@ function scaleGuess({ right, scale, unit, digits, why }) {
 
 function placeGuess({ right, rows, columns }) {
   const named = ([i, j]) => (rows.length > 1 ? `${rows[i]} → ${columns[j]}` : columns[j]);
+  const places = rows.flatMap((_, i) => columns.map((_, j) => [i, j]));
+  const place = (said) => places.find((one) => named(one) === said);
   let cells;
   return {
     ask(commit) {
       const cell = (i, j) => {
-        const press = button("attn-cell", "", () => commit([i, j]));
+        const press = button("attn-cell", "", () => commit(named([i, j])));
         press.setAttribute("aria-label", named([i, j]));
         return press;
       };
@@ -105,19 +112,19 @@ function placeGuess({ right, rows, columns }) {
     },
     settle(said) {
       cells.flat().forEach((press) => press.setAttribute("aria-disabled", "true"));
-      const mark = (place, className, text) => {
-        const cell = cells[place[0]][place[1]];
+      const mark = ([i, j], className, text) => {
+        const cell = cells[i][j];
         cell.classList.add(className);
         cell.textContent = text;
       };
-      if (said) mark(said, "attn-said", "✗");
+      if (said !== undefined) mark(place(said), "attn-said", "✗");
       mark(right, "attn-right", "✓");
     },
-    fits: (said) => Array.isArray(said) && rows[said[0]] !== undefined && columns[said[1]] !== undefined,
-    told: (said = right) => `“${named(said)}”`,
-    away: (said) => Number(String(said) !== String(right)),
+    fits: (said) => place(said) !== undefined,
+    told: (said = named(right)) => [`“${said}”`],
+    isRight: (said) => said === named(right),
     why: () => "",
-    spots: (said) => [said, right].map(([i, j]) => (i * columns.length + j) / (rows.length * columns.length - 1)),
+    spots: (said) => [place(said), right].map(([i, j]) => (i * columns.length + j) / (places.length - 1)),
     ticks: [],
   };
 }
@@ -140,7 +147,7 @@ function showScrolling() {
 }
 addEventListener("load", showScrolling);
 
-function show(result) {
+function showResult(result) {
   result.hidden = false;
   showScrolling();
 }
@@ -149,33 +156,34 @@ function show(result) {
 function guessAt(place, onChange) {
   const about = JSON.parse(place.dataset.guess);
   const list = place.previousElementSibling?.matches("ul") ? place.previousElementSibling : null;
-  const sentence = list ? list.previousElementSibling : place.previousElementSibling;
-  const ask = sentence.textContent.replace(/^Before you read on:\s*/, "").replace(/^./, (letter) => letter.toUpperCase());
-  const name = `${chapter}?${ask}`;
+  const sentence = (list ?? place).previousElementSibling;
+  sentence.id ||= `guess-${[...document.querySelectorAll("p")].indexOf(sentence)}`;
+  const name = `${chapter}?${sentence.textContent}`;
   const kind = about.rows ? placeGuess(about) : about.scale ? scaleGuess(about) : choiceGuess(about, list);
-  const isRight = (said) => kind.away(said) <= NEAR;
 
   const result = resultBehind(place);
-  const verdict = element("p", { className: "attn-why", role: "status" });
+  const verdict = element("p", { className: "attn-why", role: "status", tabIndex: -1 });
   const pass = button("attn-link", "Just show me", () => commit(null));
-  const root = element("div", { className: "attn-explorable attn-guess", role: "group", "aria-label": "Your guess" });
-  let settled = false;
+  const root = element("div", { className: "attn-explorable attn-guess", role: "group", "aria-labelledby": sentence.id });
+  let said = remembered()[name]; // null where the reader passed
 
-  function settle(said) {
-    settled = true;
+  function settle() {
     kind.settle(said ?? undefined);
     pass.remove();
-    verdict.textContent = said === null ? `It is ${kind.told()}.`
-      : isRight(said) ? `You said ${kind.told(said)}, and so it is${kind.told(said) === kind.told() ? "" : `, nearly: ${kind.told()}`}.`
-      : `You said ${kind.told(said)}; it is ${kind.told()}. ${kind.why(said) ?? ""}`;
-    show(result);
+    const its = kind.told();
+    const mine = said === null ? [] : kind.told(said);
+    const isSame = mine.map((part) => part.textContent ?? part).join() === its.map((part) => part.textContent ?? part).join();
+    verdict.replaceChildren(...(said === null ? ["It is ", ...its, "."]
+      : kind.isRight(said) ? ["You said ", ...mine, ", and so it is", ...(isSame ? [] : [", nearly: ", ...its]), "."]
+      : ["You said ", ...mine, "; it is ", ...its, ". ", kind.why(said) ?? ""]));
+    showResult(result);
   }
 
-  function commit(said) {
-    if (settled) return;
-    settle(said);
+  function commit(guess) {
+    if (said !== undefined) return;
+    said = guess;
+    settle();
     remember({ [name]: said });
-    verdict.tabIndex = -1;
     if (!root.contains(document.activeElement)) verdict.focus({ preventScroll: true }); // its button has gone
     onChange();
   }
@@ -183,12 +191,11 @@ function guessAt(place, onChange) {
   root.append(...kind.ask(commit), pass, verdict);
   place.replaceWith(root);
   result.setAttribute("hidden", "until-found");
-  result.addEventListener("beforematch", () => show(result));
-  const said = remembered()[name];
-  if (said === null || (said !== undefined && kind.fits(said))) settle(said);
-  else if (isShownAll()) show(result);
-  sentence.id ||= `guess-${document.querySelectorAll(".attn-guess").length}`;
-  return { ask, name, kind, isRight, result, id: sentence.id, said: () => remembered()[name], isSettled: () => settled };
+  result.addEventListener("beforematch", () => showResult(result));
+  if (said !== undefined && said !== null && !kind.fits(said)) said = undefined; // the book has changed
+  if (said !== undefined) settle();
+  else if (isShownAll()) showResult(result);
+  return { name, kind, result, sentence, said: () => said };
 }
 
 // Your guess and the result on one line, with what lies between them.
@@ -205,23 +212,23 @@ function missDrawing({ kind }, said) {
 
 // At the end of a chapter: where intuition failed. Guesses that were not made are not in it.
 function drawGuesses(root, guesses) {
-  const made = guesses.filter(({ said, kind }) => said() != null && kind.fits(said()));
-  const hits = made.filter(({ isRight, said }) => isRight(said())).length;
+  const made = guesses.filter(({ said }) => said() != null);
+  const hits = made.filter(({ kind, said }) => kind.isRight(said())).length;
   root.hidden = made.length === 0;
   const rows = made.map((guess) => {
+    const { kind, sentence } = guess;
     const said = guess.said();
     const cell = (className, ...children) => element("td", { className }, ...children);
-    return element("tr", { className: guess.isRight(said) ? "attn-hit" : "attn-missed" },
-      element("th", { scope: "row" }, element("a", { href: `#${guess.id}` }, guess.ask)),
-      cell("attn-drawn", missDrawing(guess, said)), cell("", guess.kind.told(said)), cell("attn-it-is", guess.kind.told()));
+    return element("tr", { className: kind.isRight(said) ? "attn-hit" : "attn-missed" },
+      element("th", { scope: "row" }, element("a", { href: `#${sentence.id}` }, ...contentOf(sentence))),
+      cell("attn-drawn", missDrawing(guess, said)), cell("", ...kind.told(said)), cell("attn-it-is", ...kind.told()));
   });
   const names = ["You were asked", "○ your guess, ● the result", "You said", "It is"];
   const table = element("table", { className: "attn-table attn-guessed" },
     element("caption", {}, `${hits} of your ${counted(made.length, "guess")} came out as you said`),
     element("thead", {}, element("tr", {}, ...names.map(heading("col")))), element("tbody", {}, ...rows));
   const forget = button("attn-button", "Forget these guesses", () => {
-    const rest = Object.entries(remembered()).filter(([name]) => !guesses.some((guess) => guess.name === name));
-    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(rest)));
+    forgetThese(guesses.map(({ name }) => name));
     location.reload();
   });
   root.replaceChildren(scrolling("Your guesses", table), forget);
@@ -231,32 +238,35 @@ function drawGuesses(root, guesses) {
 function showAllSwitch(guesses) {
   const input = control("checkbox", { checked: isShownAll() });
   input.addEventListener("change", () => {
-    if (input.checked) localStorage.setItem(SHOW_ALL, "yes");
-    else localStorage.removeItem(SHOW_ALL);
-    guesses.filter(({ isSettled }) => !isSettled()).forEach(({ result }) => {
-      if (input.checked) show(result);
+    keep(SHOW_ALL, input.checked ? "yes" : "no");
+    guesses.filter(({ said }) => said() === undefined).forEach(({ result }) => {
+      if (input.checked) showResult(result);
       else result.setAttribute("hidden", "until-found");
     });
   });
   return element("label", { className: "attn-done attn-show-all" }, input, " Show all results without asking me first");
 }
 
-const places = chapter ? [...document.querySelectorAll("[data-guess]")] : []; // the book as one page asks nothing
+const asked = chapter ? [...document.querySelectorAll("[data-guess]")] : []; // the book as one page asks nothing
 const drawn = element("div", { className: "attn-explorable attn-guesses", role: "group", "aria-label": "Your guesses and the results" });
 const guesses = [];
-places.reverse().forEach((place) => guesses.unshift(guessAt(place, () => drawGuesses(drawn, guesses)))); // a result may hold the next guess
+asked.reverse().forEach((place) => guesses.unshift(guessAt(place, () => drawGuesses(drawn, guesses)))); // a result may hold the next guess
 if (guesses.length) {
-  summary.querySelector(".attn-done").before(drawn);
+  summary?.querySelector(".attn-done").before(drawn);
   drawGuesses(drawn, guesses);
-  document.querySelector(".attn-strip").append(showAllSwitch(guesses));
+  document.querySelector(".attn-strip").after(showAllSwitch(guesses));
 }
+document.documentElement.classList.remove("attn-asks"); // book.js has hidden what stands behind a guess until now
 document.querySelector(".attn-switch")?.append(showAllSwitch([]));
 
 // A link may lead to what is hidden.
 function showTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let node = target; node; node = node.parentElement) if (node.matches(".attn-result")) show(node);
+  const target = document.getElementById(location.hash.slice(1));
+  for (let node = target; node; node = node.parentElement) if (node.matches(".attn-result")) showResult(node);
   if (target?.closest(".attn-result")) target.scrollIntoView();
 }
 addEventListener("hashchange", showTarget);
 showTarget();
+
+// Back may bring a page as it was left, and the switch may have been moved since.
+addEventListener("pageshow", (event) => event.persisted && location.reload());

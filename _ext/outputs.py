@@ -7,10 +7,11 @@ from pathlib import Path
 
 import nbformat
 
-GUESS = re.compile("<!-- guess.*?-->", re.DOTALL)  # tools/guesses.py says what is in it
+GUESS = re.compile("^<!-- guess\n.*?^-->", re.DOTALL | re.MULTILINE)  # tools/guesses.py says what is in it
 
 
 def show_outputs(app, docname, source):
+    """Put into a chapter, as Sphinx reads it, its outputs and, in the place of each guess's comment, its answer."""
     path = Path(app.srcdir, "_build", "executed", f"{Path(docname).name}.ipynb")
     if not path.exists():
         return
@@ -21,7 +22,7 @@ def show_outputs(app, docname, source):
     for cell, run in zip(*pairs, strict=True):
         cell.outputs = run.outputs
     answers = (cell.metadata["guess"] for cell in executed.cells if "guess" in cell.metadata)
-    for cell in notebook.cells:
+    for cell in (cell for cell in notebook.cells if cell.cell_type == "markdown"):
         cell.source = GUESS.sub(lambda _: f'<div data-guess="{escape(json.dumps(next(answers)))}"></div>', cell.source)
     source[0] = nbformat.writes(notebook)
 

@@ -13,13 +13,22 @@ function remembered() {
   }
 }
 
-function remember(values) {
+// A store may be full; what is shown in this page stays until it is left.
+function keep(key, text) {
   try {
-    localStorage.setItem(KEY, JSON.stringify({ ...remembered(), ...values }));
+    localStorage.setItem(key, text);
   } catch {
-    return; // the marks of this page stay until it is left
+    // as it was
   }
+}
+
+function remember(values) {
+  keep(KEY, JSON.stringify({ ...remembered(), ...values }));
   markContents();
+}
+
+function forgetThese(names) {
+  keep(KEY, JSON.stringify(Object.fromEntries(Object.entries(remembered()).filter(([name]) => !names.includes(name)))));
 }
 
 function checkbox(text, name) {
@@ -55,7 +64,7 @@ function tellProgress(place) {
   const links = chapterLinks();
   const isRead = (link) => record[nameOf(link)] === true;
   const solved = Object.keys(record).filter((name) => name.includes("#") && record[name] === true).length;
-  const guessed = Object.keys(record).filter((name) => name.includes("?")).length;
+  const guessed = Object.keys(record).filter((name) => name.includes("?") && record[name] !== null).length;
   place.hidden = !links.some(isRead) && solved + guessed === 0;
   if (place.hidden) return place.replaceChildren();
   place.replaceChildren(`You have read ${links.filter(isRead).length} of ${links.length} chapters, solved ${counted(solved, "exercise")} and made ${counted(guessed, "guess")}. `);

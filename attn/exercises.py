@@ -38,7 +38,8 @@ def check(answer, right, hint, *, digits=2):
     hint : str
         What to look at again when it is not.
     digits : int
-        Places after the point that must agree with a right answer in numbers; whole numbers must be met exactly.
+        Places after the point that must agree with a right answer in numbers; whole numbers must be met, but for
+        rounding.
 
     Examples
     --------
@@ -61,9 +62,13 @@ def check(answer, right, hint, *, digits=2):
 
 
 def rule_of(right, hint, digits):
-    """Return by what an answer is judged, here and by `_ext/exercises.js`, as plain numbers and text.
+    """Return by what an answer is judged, here and by `_ext/exercises.js`.
 
-    Numbers may be off by `room`, and by a billionth of themselves; text must be the same.
+    Returns
+    -------
+    dict
+        `kind`, which is "text", "truth" or "numbers"; `right`, as text or (nested lists of) numbers; `hint`; and for
+        all but text `shape` and `room`: a number may be off by the room, and by a billionth of itself.
     """
     if isinstance(right, str):
         return {"kind": "text", "right": right, "hint": hint}
@@ -73,15 +78,23 @@ def rule_of(right, hint, digits):
     return {"kind": kind, "right": right.tolist(), "shape": right.shape, "room": room, "hint": hint}
 
 
+def fits_a_page(rule):
+    """Say whether a reader can fill the answer in on a page: text, or a table that is small and finite."""
+    if rule["kind"] == "text":
+        return True
+    right = np.asarray(rule["right"])
+    most = MOST_MARKS if rule["kind"] == "truth" else MOST_NUMBERS
+    return right.ndim <= 2 and 0 < right.size <= most and right.dtype.kind in "biuf" and bool(np.isfinite(right).all())
+
+
 class Waiting:
     """What stands below an exercise that is not answered: a sentence, and for a page of the book the rule.
 
-    Where the rule is Python, or too large for a page, there is none, and the page says how to run the exercise.
+    Where the rule is None, as it is Python, or asks for more than a page can, the page says how to run the exercise.
     """
 
     def __init__(self, rule):
-        most = {"text": 1, "truth": MOST_MARKS, "numbers": MOST_NUMBERS}
-        self.rule = rule if rule and np.prod(rule.get("shape", ())) <= most[rule["kind"]] else None
+        self.rule = rule if rule and fits_a_page(rule) else None
 
     def __repr__(self):
         return "Not answered yet: put your answer in place of the dots, then run both cells."

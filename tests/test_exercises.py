@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from book import PARTS
 
-from attn.exercises import check
+from attn.exercises import Waiting, check, rule_of
+from attn.explorables import FOLDER, book_script
 
 
 @pytest.fixture
@@ -70,3 +72,88 @@ def test_an_error_in_a_function_of_the_reader_is_the_readers_to_see(says):
 def test_text_is_compared_without_the_blanks_around_it(says):
     assert says(" orange. ", "orange.") == "Right."
     assert says("orange", "orange.") == says(3, "orange.") == "Not yet. Count again."
+
+
+RULES = {
+    "a number": (1 / 3, 2, ["0.33", "1/3", "0.333", ".33", "0.34", "-0.33", "33", "0.3", "3.3e-1", "−0.33"]),
+    "a whole number": (24576, 2, ["24576", "24,576", "24,576/1", "24576.0", "24576.01", "24575", "2.4576e4"]),
+    "a negative number": (-2, 2, ["-2", "−2", "-4/2", "−4/2", "2", "-2.001"]),
+    "many digits": (0.0944, 3, ["0.0944", "0.094", "0.0949", "0.095", "0.0939", "0.0938"]),
+    "a row": ([0.5, -0.5], 2, ["0.5 -0.5", "1/2 -1/2", "-0.5 0.5", "0.504 -0.5", "0.506 -0.5"]),
+    "a table": ([[1, 2], [3, 4]], 2, ["1 2 3 4", "1 3 2 4"]),
+}
+
+
+def in_page(visit, tmp_path, rule):
+    """Open a page with one exercise in it, and return it."""
+    scripts = [(FOLDER.parents[1] / f"_ext/{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    (tmp_path / "book.js").write_text(book_script("(() => {", *scripts, "})();"), encoding="utf-8")
+    exercise = f'<div class="cell"></div><div class="cell">{Waiting(rule)._repr_html_()}</div>'
+    html = f'<section id="exercises"><section id="one"><h3>One</h3>{exercise}</section></section>'
+    (tmp_path / "page.html").write_text(f"<meta charset=utf-8>{html}<script defer src=book.js></script>")
+    return visit((tmp_path / "page.html").as_uri(), until="load")
+
+
+def said_in(page):
+    page.get_by_role("button", name="Check").click()
+    return page.locator(".attn-why").inner_text()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_page_judges_as_the_notebook_does(visit, tmp_path, says, name):
+    right, digits, answers = RULES[name]
+    page = in_page(visit, tmp_path, rule_of(right, "Count again.", digits))
+    verdicts = set()
+    for answer in answers:
+        texts = answer.split()
+        for field, text in zip(page.locator("form input").all(), texts, strict=True):
+            field.fill(text)
+        numbers = np.reshape([float(Fraction(plain(text))) for text in texts], np.shape(right))
+        verdicts.add(says(numbers, right, digits=digits))
+        assert said_in(page) == says(numbers, right, digits=digits), answer
+    assert verdicts == {"Right.", "Not yet. Count again."}
+
+
+def plain(text):
+    return text.replace("−", "-").replace(",", "")
+
+
+def test_what_is_no_number_is_told_and_nothing_is_judged(visit, tmp_path):
+    page = in_page(visit, tmp_path, rule_of([1, 2], "Count again.", 2))
+    first, second = page.locator("form input").all()
+    assert said_in(page) == "Not all answered yet."
+    first.fill("1")
+    assert said_in(page) == "Not all answered yet."
+    for text in ["1,5", "two", "1//2", "½", "0,333", "0x10", "1/0", "1e400"]:
+        second.fill(text)
+        assert said_in(page) == f"“{text}” is not a number; write 0.25 or 1/4."
+    assert not page.get_by_label("Solved").is_checked()
+
+
+def test_text_and_truth_are_judged_alike_too(visit, tmp_path, says):
+    page = in_page(visit, tmp_path, rule_of("orange.", "Count again.", 2))
+    for text in [" orange. ", "orange", "Orange."]:
+        page.locator("form input").fill(text)
+        assert said_in(page) == says(text, "orange.")
+
+    page = in_page(visit, tmp_path, rule_of(False, "Count again.", 2))
+    assert said_in(page) == "Not answered yet."
+    for name, answer in [("True", True), ("False", False)]:
+        page.get_by_label(name, exact=True).check()
+        assert said_in(page) == says(answer, False)
+
+    mask = np.tri(3, dtype=bool)
+    page = in_page(visit, tmp_path, rule_of(mask, "Count again.", 2))
+    assert said_in(page) == says(np.zeros((3, 3)), mask) == "Not yet. Count again."
+    for place in np.flatnonzero(mask):
+        page.locator(".attn-mark").nth(place).click()
+    assert said_in(page) == says(mask, mask) == "Right."
+    assert page.get_by_label("Solved").is_checked(), "solved is solved"
+
+
+def test_what_is_code_or_large_is_left_to_python(visit, tmp_path):
+    for right in [None, np.zeros((5, 4)), [1, np.inf], np.zeros((2, 2, 2))]:
+        rule = None if right is None else rule_of(right, "Count again.", 2)
+        page = in_page(visit, tmp_path, rule)
+        assert "This one needs Python." in page.locator("[data-exercise]").inner_text()
+        assert page.locator("form").count() == 0

@@ -35,6 +35,23 @@ training.train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, lear
 """
 
 
+EXPLORER = """from attn.explorables import AttentionExplorer
+
+explorer = AttentionExplorer(["The", "black", "cat", "ate", "fish"],
+                             [[0.1, 0.2], [0.9, 0.1], [0.4, 0.5], [0.3, 0.9], [0.7, 0.2]],
+                             [[0.2, 0.1], [1.0, 0.3], [0.4, 0.8], [0.1, 0.6], [0.5, 0.5]],
+                             [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5], [0.2, 0.8]], query=2)
+explorer"""
+WEIGHTS = """word = explorer.query
+for token, weight in zip(explorer.tokens, explorer.weights[word]):
+    print(f"{explorer.tokens[word]} gives {token:<6} {weight:.3f}")"""
+KNOB = """from ipywidgets import IntSlider, link
+
+knob = IntSlider(description="word", max=4)
+link((explorer, "query"), (knob, "value"))
+knob"""
+
+
 READER = """from attn.explorables import NovelReader
 
 reader = NovelReader(["Emma was"])
@@ -42,6 +59,7 @@ reader"""
 OWN = {
     "slow": (SLOW, "print(type(training.stopped).__name__)"),
     "reader": (READER, "print(reader.text, reader.off)"),
+    "explorer": (EXPLORER, WEIGHTS, KNOB),
 }
 
 
@@ -137,7 +155,7 @@ def test_the_kernel_brings_the_model_and_python_sees_what_it_reads(opened):
     assert read(page, 1, page.locator(".jp-OutputArea-output").last, text) == f"{text} ['4.2']"
 
 
-def test_a_chapter_runs_and_its_figure_and_python_move_each_other(opened):
+def test_a_chapter_runs_from_top_to_bottom_and_shows_no_comment_of_a_guess(opened):
     page = opened(f"chapters/{CHAPTER.name}")
     run(page)
     counts = page.evaluate(
@@ -146,34 +164,44 @@ def test_a_chapter_runs_and_its_figure_and_python_move_each_other(opened):
     assert [count for count in counts if count] == list(range(1, 1 + sum(count is not None for count in counts)))
 
     cell = page.locator(".jp-Notebook-cell").nth
-    figure = cell(place("explorer = AttentionExplorer")).locator(".attn-explorable")
-    figure.scroll_into_view_if_needed()
+    show = "(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)"
+    [asks] = [number for number, source in enumerate(SOURCES) if "Which of them gets more weight?" in source]
+    page.evaluate(show, asks)
+    rendered = cell(asks).locator(".jp-RenderedMarkdown, .myst").first
+    rendered.get_by_text("the long one").wait_for()
+    assert "answer:" not in rendered.inner_text() and "guess" not in rendered.inner_text()
+
+    exercise = place("### Complete the query matrix")
+    page.evaluate(show, exercise)
+    rendered = cell(exercise).locator(".jp-RenderedMarkdown, .myst")
+    rendered.first.locator("h3", has_text="Complete the query matrix").wait_for()
+
+
+def test_a_figure_and_python_move_each_other(opened):
+    page = opened("explorer.ipynb")
+    run(page)
+    cell = page.locator(".jp-Notebook-cell").nth
+    figure = cell(0).locator(".attn-explorable")
     figure.get_by_role("slider", name="q₁").focus()
     page.keyboard.press("End")
     figure.get_by_label("itself and earlier words").click()
     page.wait_for_function("document.querySelectorAll('.jp-Notebook-ExecutionIndicator[data-status=idle]').length")
 
     shown = figure.locator(".attn-pattern .attn-chosen .attn-cell").all_inner_texts()
-    reading = place("word = explorer.query")
-    said = read(page, reading, cell(reading).locator(".jp-OutputArea-output"), "fish   0.000")
+    said = read(page, 1, cell(1).locator(".jp-OutputArea-output"), "fish   0.000")
     assert [line.split()[0:3:2] for line in said.splitlines()] == [
         ["cat", word] for word in ("The", "black", "cat", "ate", "fish")
     ]
     weights = [float(line.split()[-1]) for line in said.splitlines()]
     assert weights[:3] == pytest.approx([float(weight) for weight in shown[:3]], abs=0.006)
-    assert weights[2] > 0.7 and weights[3:] == [0, 0]
+    assert sum(weights[:3]) == pytest.approx(1, abs=0.002) and weights[3:] == [0, 0]
 
-    knob = cell(place("from ipywidgets import IntSlider")).locator(".noUi-handle")
+    knob = cell(2).locator(".noUi-handle")
     knob.focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(
         "[...document.querySelectorAll('.attn-chosen th')].some((name) => name.textContent === 'black')"
     )
-
-    exercise = place("### Complete the query matrix")
-    page.evaluate("(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)", exercise)
-    rendered = cell(exercise).locator(".jp-RenderedMarkdown, .myst")
-    rendered.first.locator("h3", has_text="Complete the query matrix").wait_for()
 
 
 def test_a_solution_sets_its_formulas_when_it_is_opened(opened):

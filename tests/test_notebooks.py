@@ -76,8 +76,7 @@ def questions(cell):
 def unprinted_numbers(notebook):
     """Return the numbers in a chapter's prose that neither its outputs nor its visible code hold.
 
-    A question, its right answer and all explanations are prose; a wrong answer, and the choices of a guess, may hold any
-    number.
+    A question, its right answer and all explanations are prose; a wrong answer, and a choice of a guess, may be any.
     """
     markdown = [prose(cell) for cell in notebook.cells if cell.cell_type == "markdown"]
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]

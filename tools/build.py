@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 from filelock import FileLock, Timeout
-from guesses import guess_in
+from guesses import ends, guess_in
 from notebooks import ChapterFailed, execute, on_all_cores, read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,7 +89,8 @@ def execute_chapters():
 
     def source(notebook):
         cells = [cell.source if cell.cell_type == "code" else guess_in(cell) for cell in notebook.cells]
-        return hashlib.sha256(json.dumps([code, *filter(None, cells)]).encode()).hexdigest()
+        answered = sorted(ends(notebook.cells))
+        return hashlib.sha256(json.dumps([code, answered, *filter(None, cells)]).encode()).hexdigest()
 
     pending = [path for path in chapters() if not is_current(EXECUTED / path.name, source(read(path)))]
     EXECUTED.mkdir(parents=True, exist_ok=True)

@@ -46,6 +46,8 @@ def guess_in(cell):
         guess = yaml.safe_load(comment[1])
     except yaml.YAMLError as error:
         raise ValueError(f"the comment of a guess cannot be read: {error}") from None
+    if "answer" not in (guess or {}):
+        raise ValueError("the comment of a guess has no answer")
     if unknown := set(guess) - KEYS:
         raise ValueError(f"a guess has {', '.join(sorted(KEYS))}, but there is {', '.join(sorted(unknown))}")
     return guess | {"choices": CHOICE.findall(cell.source[: comment.start()].rpartition(ASKS)[2])}
@@ -54,15 +56,16 @@ def guess_in(cell):
 def ends(cells):
     """Return by the number of a code cell the cells of text whose guesses are answered behind it."""
     found, waiting, last = {}, None, None
-    for number, cell in enumerate(cells):
-        is_text = cell.cell_type == "markdown"
-        if is_text and waiting and (guess_in(cell) or re.search("^##", cell.source, re.MULTILINE)):
+    for number, cell in enumerate([*cells, None]):
+        is_text = cell is not None and cell.cell_type == "markdown"
+        guess = guess_in(cell) if is_text else None
+        if waiting and (cell is None or guess or (is_text and re.search("^##", cell.source, re.MULTILINE))):
+            if last is None:
+                raise ValueError("there is no code cell between it and the next heading")
             found.setdefault(last, []).append(waiting)
             waiting = None
-        if is_text and guess_in(cell):
-            waiting = cell
-        if not is_text:
-            last = number
+        waiting = cell if guess else waiting
+        last = last if cell is None or is_text else number
     return found
 
 
@@ -87,7 +90,10 @@ def judged(guess, reply):
     if choices := guess["choices"]:
         if unknown := set(why) - set(choices):
             raise ValueError(f"the choices are {choices}, but there is a reason for {unknown}")
-        return {"right": right_choice(found["answer"], choices, guess.get("values")), "why": [why.get(one, "") for one in choices]}
+        return {
+            "right": right_choice(found["answer"], choices, guess.get("values")),
+            "why": [why.get(one, "") for one in choices],
+        }
     if "scale" in guess:
         start, stop = guess["scale"]
         if not start <= found["answer"] <= stop:

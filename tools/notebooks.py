@@ -71,8 +71,11 @@ async def answer_guesses(client, asked, cell, cell_index, execute_reply):
             pass
         found = reply["content"]["user_expressions"]["reply"]
         if found["status"] != "ok":
-            raise ValueError(f"{guess['answer']} ends with {found['ename']}, {found['evalue']}")
-        text.metadata["guess"] = judged(guess, found["data"]["text/plain"])
+            raise ValueError(f"{guess.get('answer')} ends with {found['ename']}, {found['evalue']}")
+        try:
+            text.metadata["guess"] = judged(guess, found["data"]["text/plain"])
+        except (KeyError, TypeError, ZeroDivisionError) as error:
+            raise ValueError(f"{guess['answer']} does not fit what is asked: {error!r}") from None
 
 
 def on_all_cores(work, paths):

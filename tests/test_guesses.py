@@ -1,0 +1,302 @@
+"""The guesses: asked in the page, answered by what the chapter's cells compute, hidden from the eye alone."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import build
+import guesses
+import nbformat
+import pytest
+from notebooks import ChapterFailed, execute, read
+
+CHAPTERS = build.chapters()
+ASK = "**Before you read on:** how much is it?\n\n- 2\n- 3\n\n<!-- guess\nanswer: {answer}\n-->"
+
+
+def asked(path):
+    """Return of each guess of a chapter its cell and what the last build found, in the order of the page."""
+    return [cell for cell in read(build.EXECUTED / path.name).cells if "guess" in cell.metadata]
+
+
+def choices(cell):
+    return guesses.guess_in(cell)["choices"]
+
+
+def notebook(folder, *sources):
+    """Write a notebook of text cells, which begin with a letter of prose, and code cells, and return its path."""
+    cells = [
+        nbformat.v4.new_markdown_cell(text) if re.match(r"[*#]", text) else nbformat.v4.new_code_cell(text)
+        for text in sources
+    ]
+    path = folder / "chapters" / "one.ipynb"
+    path.parent.mkdir(exist_ok=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
+def test_whoever_is_asked_to_guess_is_asked_in_the_page_by_a_sentence_of_its_own(path):
+    cells = [cell for cell in read(path).cells if cell.cell_type == "markdown" and guesses.ASKS in cell.source]
+    assert len(cells) >= 5
+    for cell in cells:
+        assert guesses.guess_in(cell), cell.source
+        assert cell.source.count(guesses.ASKS) == 1 and cell.source.endswith("-->"), cell.source
+        question = cell.source.rpartition(guesses.ASKS)[2].partition("\n")[0]
+        assert re.search(r"\?| …$", question), question
+    assert len(asked(path)) == len(cells)
+
+
+def test_the_right_answer_follows_what_the_cells_compute(tmp_path):
+    for value, right in [(2, 0), (3, 1)]:
+        path = notebook(tmp_path, ASK.format(answer="number"), f"number = {value}", "## More", "number = 7")
+        (cell, *_) = execute(path).cells
+        assert cell.metadata["guess"]["right"] == right
+        counts = [cell.execution_count for cell in execute(path).cells if cell.cell_type == "code"]
+        assert counts == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("nothing", "nothing ends with NameError"),
+        ("5", "'5' is not among two to four choices"),
+        ("[1", "cannot be read"),
+        ("1\nwhy: {7: odd}", "there is a reason for"),
+        ("1\nwhat: 7", "but there is what"),
+        ("number\nvalues: [0, 3]", "does not fit what is asked"),
+    ],
+)
+def test_a_guess_without_an_answer_is_named(tmp_path, answer, told):
+    with pytest.raises(ChapterFailed, match=f"A guess of one.ipynb has no answer: .*{told}"):
+        execute(notebook(tmp_path, ASK.format(answer=answer), "number = 2"))
+
+
+def test_a_guess_before_all_code_is_named(tmp_path):
+    with pytest.raises(ChapterFailed, match="there is no code cell"):
+        execute(notebook(tmp_path, ASK.format(answer="2"), "## More", "number = 2"))
+
+
+def found(answer, **labels):
+    return repr(json.dumps({"answer": answer, **labels}))
+
+
+@pytest.mark.parametrize(
+    ("guess", "reply", "expected"),
+    [
+        ({"choices": ["No", "Yes"]}, found(True), {"right": 1}),
+        ({"choices": ["cat", "sat"], "why": {"sat": "No."}}, found("cat"), {"right": 0, "why": ["", "No."]}),
+        ({"choices": ["few", "many"], "values": [1, 100]}, found(11), {"right": 1}),
+        ({"choices": [], "scale": [1, 9], "unit": " s"}, found(4.5), {"right": 4.5, "unit": " s", "digits": 0}),
+        ({"choices": []}, found([0, 1], rows=["a"], columns=["b", "c"]), {"right": [0, 1], "columns": ["b", "c"]}),
+    ],
+)
+def test_each_kind_of_answer_is_judged(guess, reply, expected):
+    assert expected.items() <= guesses.judged(guess, reply).items()
+
+
+@pytest.mark.parametrize(
+    ("guess", "reply", "told"),
+    [
+        ({"choices": ["few", "many"], "values": [1]}, found(1), "2 choices have 1 values"),
+        ({"choices": [], "scale": [1, 9]}, found(10), "10 is not on the scale from 1 to 9"),
+        ({"choices": []}, found([0, 2], rows=["a"], columns=["b", "c"]), "has no place"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused(guess, reply, told):
+    with pytest.raises(ValueError, match=told):
+        guesses.judged(guess, reply)
+
+
+class Reader:
+    """One who guesses, in a page, by the keyboard alone; each guess in turn right and wrong."""
+
+    def __init__(self, page, cells):
+        self.page, self.said = page, []
+        self.cells = [SimpleNamespace(about=cell.metadata["guess"], choices=choices(cell)) for cell in cells]
+
+    def guess(self):
+        """Make all guesses from top to bottom, and note for each whether it was right."""
+        boxes = self.page.locator(".attn-guess")
+        assert boxes.count() == len(self.cells)
+        for number, one in enumerate(self.cells):
+            box, wants_right = boxes.nth(number), number % 2 == 0
+            right = one.about["right"]
+            if one.choices:
+                place = right if wants_right else (right + 1) % len(one.choices)
+                self.press(box.locator(".attn-answer").nth(place), "Enter")
+            elif "scale" in one.about:
+                slider = box.locator("input")
+                slider.focus()
+                start, stop = one.about["scale"]
+                is_low = abs(right - start) < abs(stop - right)
+                self.page.keyboard.press("Home" if is_low == wants_right else "End")
+                self.press(box.get_by_role("button", name="That is my guess"), "Enter")
+                wants_right = self.is_near(one.about, start if is_low == wants_right else stop)
+            else:
+                cells = box.locator(".attn-cell")
+                cells.first.focus()
+                for _ in range(right[1] if wants_right else (right[1] + 1) % len(one.about["columns"])):
+                    self.page.keyboard.press("ArrowRight")
+                self.page.keyboard.press(" ")
+            verdict = box.locator(".attn-why").inner_text()
+            assert verdict.startswith("You said ") and ("; it is " not in verdict) == wants_right, verdict
+            self.said.append(wants_right)
+
+    def press(self, button, key):
+        button.focus()
+        self.page.keyboard.press(key)
+
+    @staticmethod
+    def is_near(about, said):
+        """Say whether a guess on a scale counts as right, as the page does."""
+        (start, stop), right = about["scale"], about["right"]
+        if start > 0:
+            return max(said / right, right / said) <= 1.25
+        return said == right if about["digits"] == 0 else abs(said - right) <= 0.05 * (stop - start)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
+def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit, book, path):
+    page = visit((book / f"chapters/{path.stem}.html").as_uri(), ask=True)
+    results = page.locator(".attn-result")
+    assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(asked(path))
+    reader = Reader(page, asked(path))
+    reader.guess()
+    assert page.locator(".attn-result[hidden]").count() == 0 and page.said == []
+    figure = page.locator(".attn-guesses")
+    right = sum(reader.said)
+    assert f"{right} of your {len(reader.said)} guesses came out as you said" in figure.inner_text()
+    assert figure.locator("tbody tr").count() == len(reader.said)
+    assert figure.locator(".attn-hit").count() == right
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+    page.reload()
+    assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
+    page.get_by_role("button", name="Forget these guesses").click()
+    page.wait_for_load_state("networkidle")
+    assert page.locator(".attn-result[hidden=until-found]").count() == len(reader.said)
+    assert not page.locator(".attn-guesses").is_visible()
+
+
+CHAPTER = "chapters/04_scaling.html"
+
+
+def test_just_show_me_says_what_it_is_and_counts_as_no_guess(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    first = page.locator(".attn-guess").first
+    first.get_by_role("button", name="Just show me").click()
+    assert first.locator(".attn-why").inner_text() == "It is “by 4”."
+    assert page.locator(".attn-result[hidden]").count() == page.locator(".attn-result").count() - 1
+    assert not page.locator(".attn-guesses").is_visible()
+    assert page.evaluate("document.activeElement.className") == "attn-why", "the keyboard is not lost with its button"
+    page.goto((book / "chapters/index.html").as_uri())
+    assert "guess" not in page.locator(".attn-progress").inner_text()
+
+
+def test_a_slider_that_was_not_moved_is_no_guess(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    second = page.locator(".attn-guess:has(input[type=range])").first
+    press = second.get_by_role("button", name="That is my guess")
+    assert press.is_disabled()
+    second.locator("input").press("ArrowRight")
+    assert press.is_enabled()
+
+
+def test_after_back_the_page_knows_what_the_switch_says(visit, address):
+    page = visit(f"{address}/{CHAPTER}", ask=True)
+    page.goto(f"{address}/chapters/how_to_read.html")
+    page.get_by_label("Show all results without asking me first").check()
+    page.go_back()
+    page.wait_for_load_state("networkidle")
+    assert page.locator(".attn-result[hidden]").count() == 0 < page.locator(".attn-result").count()
+
+
+def test_an_address_that_cannot_be_read_harms_nothing(visit, book):
+    page = visit((book / CHAPTER).as_uri() + "#%", ask=True)
+    assert page.said == [] and page.locator("form.attn-answer-form").count() > 0
+
+
+def test_where_the_store_is_full_a_guess_is_made_all_the_same(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError') } }")
+    page.locator(".attn-answer").first.click()
+    page.get_by_label("Show all results without asking me first").check()
+    assert "0 of your 1 guess came out" in page.locator(".attn-guesses").inner_text()
+    assert page.locator(".attn-result[hidden]").count() == 0 and page.said == []
+
+
+def test_a_formula_of_a_choice_stands_in_the_verdict_and_in_the_figure(visit, book):
+    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), ask=True)
+    box = page.locator(".attn-guess", has_text="enough for both")
+    box.locator("xpath=ancestor::div[contains(@class, 'attn-result')]").evaluate_all(
+        "nodes => nodes.forEach((node) => (node.hidden = false))"
+    )
+    box.locator(".attn-answer").nth(1).click()
+    assert box.locator(".attn-why mjx-container").count() == 1
+    assert page.locator(".attn-guesses mjx-container").count() >= 2
+
+
+def test_one_switch_shows_everything_and_is_kept(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    switch = page.get_by_label("Show all results without asking me first")
+    switch.check()
+    assert page.locator(".attn-result[hidden]").count() == 0
+    page.goto((book / "chapters/05_masking.html").as_uri())
+    assert page.locator(".attn-result[hidden]").count() == 0 < page.locator(".attn-result").count()
+    page.goto((book / "chapters/how_to_read.html").as_uri())
+    page.get_by_label("Show all results without asking me first").uncheck()
+    page.goto((book / CHAPTER).as_uri())
+    assert page.locator(".attn-result[hidden]").count() == page.locator(".attn-result").count()
+
+
+def test_what_is_hidden_is_found_and_linked_to(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    hidden = page.locator(".attn-result[hidden]")
+    n_hidden = hidden.count()
+    hidden.first.evaluate("node => node.dispatchEvent(new Event('beforematch'))")  # as the browser's search does
+    assert hidden.count() == n_hidden - 1
+    page.evaluate("document.querySelector('.attn-result[hidden] p').id = 'here'; location.hash = 'here'")
+    page.wait_for_function("!document.getElementById('here').closest('.attn-result').hidden")
+    assert hidden.count() == n_hidden - 2
+
+
+def test_on_paper_all_results_stand_and_nothing_asks(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    page.emulate_media(media="print")
+    shown = "nodes => nodes.map((node) => getComputedStyle(node).contentVisibility)"
+    assert set(page.locator(".attn-result").evaluate_all(shown)) == {"visible"}
+    assert not page.locator(".attn-guess:visible").count()
+    assert page.locator("ul.attn-choices").first.is_visible()
+
+
+def test_without_javascript_all_results_stand_and_the_choices_are_a_list(visit, book):
+    page = visit((book / CHAPTER).as_uri(), java_script_enabled=False)
+    assert page.locator(".attn-guess, .attn-result").count() == 0
+    assert page.get_by_text("The typical size grows by a factor of 4").is_visible()
+    assert page.get_by_role("listitem").filter(has_text="by 16").is_visible()
+
+
+def test_a_guess_that_was_kept_by_another_version_of_the_book_is_asked_again(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    reader = Reader(page, asked(next(path for path in CHAPTERS if path.stem == "04_scaling")))
+    reader.guess()
+    page.evaluate(
+        """() => {
+          const key = "attention-worked-out", record = JSON.parse(localStorage.getItem(key));
+          for (const name of Object.keys(record)) if (name.includes("?")) record[name] = "a choice that is gone";
+          localStorage.setItem(key, JSON.stringify(record));
+        }"""
+    )
+    page.reload()
+    assert page.locator(".attn-result[hidden]").count() == len(reader.said) and page.said == []
+
+
+def test_the_title_page_counts_guesses_and_forgets_them(visit, address):
+    page = visit(f"{address}/{CHAPTER}", ask=True)
+    page.locator(".attn-answer").first.click()
+    page.goto(f"{address}/chapters/index.html")
+    assert "made 1 guess." in page.locator(".attn-progress").inner_text()
+    page.get_by_role("button", name="Forget this").click()
+    page.goto(f"{address}/{CHAPTER}")
+    assert page.locator(".attn-result[hidden]").count() == page.locator(".attn-result").count()
