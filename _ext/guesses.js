@@ -224,7 +224,7 @@ function drawGuesses(root, guesses) {
       cell("attn-drawn", missDrawing(guess, said)), cell("", ...kind.told(said)), cell("attn-it-is", ...kind.told()));
   });
   const names = ["You were asked", "○ your guess, ● the result", "You said", "It is"];
-  const table = element("table", { className: "attn-table attn-guessed" },
+  const table = element("table", { className: "attn-table attn-all-guesses" },
     element("caption", {}, `${hits} of your ${counted(made.length, "guess")} came out as you said`),
     element("thead", {}, element("tr", {}, ...names.map(heading("col")))), element("tbody", {}, ...rows));
   const forget = button("attn-button", "Forget these guesses", () => {
