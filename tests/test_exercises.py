@@ -1,10 +1,13 @@
 """The check behind each exercise: what it says to a right answer, a wrong one, and one that cannot be judged."""
 
+import json
 from fractions import Fraction
 
+import build
 import numpy as np
 import pytest
 from book import PARTS
+from notebooks import exercises, read
 
 from attn.exercises import Waiting, check, rule_of
 from attn.explorables import FOLDER, book_script
@@ -157,3 +160,73 @@ def test_what_is_code_or_large_is_left_to_python(visit, tmp_path):
         page = in_page(visit, tmp_path, rule)
         assert "This one needs Python." in page.locator("[data-exercise]").inner_text()
         assert page.locator("form").count() == 0
+
+
+class Typist:
+    """One who answers the exercises of a page by the keyboard alone: Tab, letters, arrows, the space bar, Enter."""
+
+    def __init__(self, page, box):
+        self.keys, self.box, self.rule = page.keyboard, box, json.loads(box.get_attribute("data-exercise"))
+
+    def answer(self, *, right):
+        """Fill in all fields from the first to the last, the last one wrongly unless `right`; return what is said."""
+        wanted = np.ravel(self.rule["right"]).tolist()
+        last = len(wanted) - 1
+        self.box.locator("input, .attn-mark").first.focus()
+        for i, value in enumerate(wanted):
+            if self.rule["kind"] == "truth":
+                self.mark(value if right or i < last else not value, alone=last == 0)
+            else:
+                self.keys.press("ControlOrMeta+A")
+                self.keys.type(self.printed(value) if right or i < last else self.wrong(value))
+            if i < last:
+                self.go_on(i)
+        if self.rule["kind"] == "truth":
+            self.keys.press("Tab")
+        self.keys.press("Enter")
+        return self.box.locator(".attn-why").inner_text()
+
+    def go_on(self, i):
+        """Go from field i to the next one; in a table of marks the arrows do that."""
+        if self.rule["kind"] != "truth":
+            self.keys.press("Tab")
+            return
+        columns = self.rule["shape"][-1]
+        steps = ["ArrowRight"] if (i + 1) % columns else ["ArrowDown"] + ["ArrowLeft"] * (columns - 1)
+        for step in steps:
+            self.keys.press(step)
+
+    def mark(self, value, *, alone):
+        if alone:
+            self.keys.press(" ")
+            if not value:
+                self.keys.press("ArrowRight")
+        elif (self.box.page.evaluate("document.activeElement.textContent") == "True") != value:
+            self.keys.press(" ")
+
+    def printed(self, value):
+        """Return a number as the chapter prints it, to as many digits as the exercise asks for; text as it is."""
+        room = self.rule.get("room")
+        return f"{value:.{round(-np.log10(2 * room))}f}" if room else str(value)
+
+    def wrong(self, value):
+        return (
+            value[::-1] + "?"
+            if isinstance(value, str)
+            else self.printed(value + 3 * self.rule["room"] + (value == int(value)))
+        )
+
+
+@pytest.mark.parametrize("path", build.chapters(), ids=lambda path: path.stem[:2])
+def test_each_exercise_of_a_page_is_answered_wrong_and_right_by_the_keyboard(visit, book, path):
+    page = visit((book / f"chapters/{path.stem}.html").as_uri())
+    boxes = page.locator("[data-exercise]")
+    assert boxes.count() == len(exercises(read(path)))
+    in_page = page.locator("[data-exercise]:has(form)")
+    assert in_page.count() + page.get_by_text("This one needs Python").count() == boxes.count()
+    for number, box in enumerate(in_page.all()):
+        typist = Typist(page, box)
+        solved = box.locator("xpath=ancestor::section[1]").get_by_label("Solved")
+        assert typist.answer(right=False) == f"Not yet. {typist.rule['hint']}" and not solved.is_checked(), number
+        assert typist.answer(right=True) == "Right." and solved.is_checked(), number
+    assert page.said == []
