@@ -2,13 +2,13 @@
 
 import json
 from html import escape
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 import yaml
 from IPython.display import display
 
-QUESTIONS = Path(__file__).parent.parent / "chapters" / "questions.yml"
+QUESTIONS = files("attn") / "data" / "questions.yml"
 MOST_NUMBERS, MOST_MARKS = 12, 49  # that a reader is asked to fill in on a page
 
 

@@ -3,7 +3,7 @@
 import json
 import lzma
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from attn.bytepairs import Tokenizer
 from attn.parameters import TransformerConfig
 from attn.transformer import Trace, decoder
 
-FOLDER = Path(__file__).parent.parent / "novels"
+FOLDER = files("attn") / "data" / "novels"
 CONFIG = TransformerConfig(
     **{"vocab_size": 2048, "d_model": 128, "n_heads": 4, "n_layers": 4, "d_ff": 512},
     **{"positions": "rotary", "activation": "relu", "biases": "mlp", "unembedding": "tied"},

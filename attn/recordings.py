@@ -4,11 +4,12 @@ import hashlib
 import json
 import platform
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).parent.parent / "recordings"
+FOLDER = files("attn") / "data" / "recordings"
 
 
 def read_recording(name):
@@ -28,7 +29,7 @@ def read_recording(name):
     ValueError
         If there is no such recording; the sentence names those that exist.
     """
-    known = sorted(path.stem for path in FOLDER.glob("*.json"))
+    known = sorted(path.stem for path in FOLDER.iterdir() if path.name.endswith(".json"))
     if name not in known:
         raise ValueError(f"there is no recording {name!r}, but there are: {', '.join(known) or 'none'}")
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))

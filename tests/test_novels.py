@@ -1,21 +1,18 @@
 """The model that has read six novels: its text, its numbers, what was measured, and the training that made it."""
 
 import hashlib
-import sys
 from dataclasses import replace
 
+import novels as training
 import numpy as np
+import pack_novels
 import pytest
 
-import novels as training
 from attn import decoder, init_transformer, novels, switch_off
 from attn.bytepairs import Tokenizer
 from attn.parameters import count_parameters
 from attn.recordings import read_recording
 from attn.tape import leaves
-
-sys.path.append(str(novels.FOLDER))
-import pack
 
 RECORDING = read_recording("novels")
 SHIPPED = RECORDING["runs"]["novels"][RECORDING["shipped"]]
@@ -43,7 +40,7 @@ def test_files_are_those_that_were_measured():
 
 def test_no_paragraph_that_is_held_out_is_also_read():
     text, kept = (novels.read_text(part).split("\n") for part in ("training", "held out"))
-    assert len(kept) == sum(pack.HELD_OUT.values())
+    assert len(kept) == sum(pack_novels.HELD_OUT.values())
     assert not {part for part in kept if len(part) > 60} & set(text)
     assert "Signet" not in "".join(kept)
 

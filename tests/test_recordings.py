@@ -2,15 +2,12 @@
 
 import hashlib
 import json
-import sys
 
 import build
 import numpy as np
 import pytest
 
 from attn.recordings import FOLDER, read_recording
-
-sys.path.append(str(FOLDER))
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 

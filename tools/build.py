@@ -29,8 +29,6 @@ CHAPTERS = ("chapters/*.ipynb",)
 ALL_ELSE = (
     "chapters/*.md",
     "chapters/*.yml",
-    "recordings/*.json",
-    "novels/*.*",
     "attn/**/*.*",
     "_ext/*.*",
     "tools/*.py",
@@ -77,11 +75,9 @@ def execute_chapters():
     """Execute each chapter whose cells, or what they run on, are not those of last time; _ext/outputs.py shows them."""
     code = digest(
         "attn/**/*.py",
-        "attn/**/*.yml",
         "attn/*.mplstyle",
-        "recordings/*.json",
-        "novels/*.*",
-        "chapters/questions.yml",
+        "attn/**/*.yml",
+        "attn/data/**/*.*",
         "tools/notebooks.py",
         "tools/guesses.py",
         "requirements.txt",

@@ -366,7 +366,7 @@ def main():
     files = ("training.txt.xz", "held_out.txt.xz", "tokenizer.json", "model.npz")
     digests = {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in files}
     given = {"novels": (tokens, tokenizer, novels.held_out(tokenizer))}
-    source = "Jane Austen's six novels, in the public domain: novels/README.md"
+    source = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md"
     record(__file__, source, learn, given, seeds=SEEDS, every=EVERY, marks=MARKS, shipped=SHIPPED, sha256=digests)
 
 

@@ -4,7 +4,7 @@
     .venv/bin/python tools/record_minilm.py FOLDER
 
 reads model.safetensors and tokenizer.json from FOLDER, has the model read what minilm_sentences.yml lists, and writes
-recordings/minilm.json and recordings/minilm_patterns.json.
+minilm.json and minilm_patterns.json in attn/data/recordings.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 templates are drawn anew, with replacement. "By layer" begins with what enters layer 1. Heads are named layer.head.

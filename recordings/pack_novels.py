@@ -1,7 +1,7 @@
-"""Pack Jane Austen's six novels, out of Debian's package r-cran-janeaustenr 1.0.0, into two files beside this script:
+"""Pack Jane Austen's six novels, out of Debian's package r-cran-janeaustenr 1.0.0, into two files of the package:
 
     apt-get download r-cran-janeaustenr && dpkg -x r-cran-janeaustenr_*.deb novels-of-debian
-    .venv/bin/python novels/pack.py novels-of-debian/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb
+    .venv/bin/python recordings/pack_novels.py novels-of-debian/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb
 
 The file is a database of R: six packed entries, each a serialised vector of lines.
 """
@@ -14,7 +14,8 @@ import sys
 import zlib
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+from attn.novels import FOLDER
+
 SHA256 = "8fb5198960d0da724b1562f96e4221e5c1b41ff455000280b02c55980c3d8f21"
 HELD_OUT = {  # paragraphs at the end of each novel, about 4 in 100
     "EMMA": 93,
