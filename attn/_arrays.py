@@ -42,6 +42,14 @@ def check_tokens(tokens, vocab_size):
         raise ValueError(f"tokens must be from 0 to {vocab_size - 1}, but there is {unknown[0]}")
 
 
+def significant(numbers):
+    """Return numbers, as nested lists, with the six digits that every processor agrees on."""
+    array = np.asarray(numbers)
+    if array.dtype.kind != "f":
+        return array.tolist()
+    return np.array([float(f"{number:.6g}") for number in array.flat]).reshape(array.shape).tolist()
+
+
 def on_one_thread(function):
     """Return the function as one whose matrix products each run on one thread.
 

@@ -8,6 +8,8 @@ import numpy as np
 import yaml
 from IPython.display import display
 
+from attn._arrays import significant
+
 QUESTIONS = files("attn") / "data" / "questions.yml"
 MOST_NUMBERS, MOST_MARKS = 12, 49  # that a reader is asked to fill in on a page
 
@@ -75,7 +77,7 @@ def rule_of(right, hint, digits):
     right = np.asarray(right)
     room = 0.5 * 10.0**-digits if right.dtype.kind == "f" else 0
     kind = "truth" if right.dtype == bool else "numbers"
-    return {"kind": kind, "right": right.tolist(), "shape": right.shape, "room": room, "hint": hint}
+    return {"kind": kind, "right": significant(right), "shape": right.shape, "room": room, "hint": hint}
 
 
 def fits_a_page(rule):

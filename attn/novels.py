@@ -167,18 +167,37 @@ def losses(params, rows, interventions=()):
 def closing(params, rows, tokenizer, interventions=()):
     """Return how likely a closing mark is behind each place: array, shape (n_rows, length)."""
     mark = tokenizer.words.index(CLOSING)
-    return in_parts(lambda part: softmax(decoder(params, CONFIG, part, interventions=interventions))[..., mark], rows)
+
+    def likely(part):
+        P = softmax(decoder(params, CONFIG, part, interventions=interventions))
+        return P[..., mark].copy()  # a view would keep all of P
+
+    return in_parts(likely, rows)
 
 
-def looks(params, rows, interventions=()):
+def looks(params, rows):
     """Return the weights of all heads: array, shape (n_rows, n_layers, n_heads, length, length)."""
+    with Trace() as trace:
+        decoder(params, CONFIG, rows)
+    return np.stack([layer.attention.weights for layer in trace.layers], axis=1)
 
-    def weights(part):
+
+def looks_from(params, rows, asking, interventions=()):
+    """Return the weights of all heads at chosen places, True in `asking`, shape (n_rows, length), row after row.
+
+    Returns
+    -------
+    array, shape (n_places, n_layers, n_heads, length)
+        Where all rows ask, this takes half a megabyte a row.
+    """
+
+    def weights(part, asks):
         with Trace() as trace:
             decoder(params, CONFIG, part, interventions=interventions)
-        return np.stack([layer.attention.weights for layer in trace.layers], axis=1)
+        row, place = np.nonzero(asks)
+        return np.stack([layer.attention.weights[row, :, place] for layer in trace.layers], axis=1)
 
-    return in_parts(weights, rows)
+    return in_parts(weights, rows, asking)
 
 
 # --- for a page without Python --------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 
 import novels as training
 import numpy as np
@@ -124,11 +125,16 @@ def test_losses_closings_and_looks_are_the_decoders(params, held, tokenizer):
     weights = novels.looks(params, rows[:, :-1])
     assert weights.shape == (50, 4, 4, 128, 128)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-4)
+    asking = np.random.default_rng(0).random((50, 128)) < 0.1
+    row, place = np.nonzero(asking)
+    np.testing.assert_allclose(novels.looks_from(params, rows[:, :-1], asking), weights[row, :, :, place], atol=1e-6)
+    silent = novels.looks_from(params, rows[:, :-1], asking, off)
+    assert not silent[:, 0, 2].any() and silent[:, 0, 1].any()
 
 
 def test_the_recorded_heads_look_at_marks_as_the_model_does(params, held):
     recorded = np.array(SHIPPED["on the mark"][-1])
-    found, before = training.on_the_mark(novels.looks(params, held.rows[:, :-1]), held)
+    found, before = training.on_the_mark(novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), held)
     np.testing.assert_allclose(found, recorded, atol=0.01)
     assert recorded.max() > 5 * np.max(before)
 

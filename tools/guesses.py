@@ -31,6 +31,8 @@ import re
 
 import yaml
 
+from attn._arrays import significant
+
 ASKS = "**Before you read on:**"
 COMMENT = re.compile(r"^<!-- guess\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 CHOICE = re.compile(r"^- (.+)$", re.MULTILINE)
@@ -99,7 +101,7 @@ def judged(guess, reply):
         if not start <= found["answer"] <= stop:
             raise ValueError(f"the answer {found['answer']} is not on the scale from {start} to {stop}")
         about = {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
-        return about | {"right": found["answer"], "why": [why.get("low", ""), why.get("high", "")]}
+        return about | {"right": significant(found["answer"]), "why": [why.get("low", ""), why.get("high", "")]}
     row, column = found["answer"]
     if not (0 <= row < len(found["rows"]) and 0 <= column < len(found["columns"])):
         raise ValueError(f"the pattern of {found['rows']} and {found['columns']} has no place {found['answer']}")

@@ -1,5 +1,6 @@
 """Execute chapters, and write them back in their normal form: `make record`."""
 
+import ast
 import base64
 import functools
 import io
@@ -18,6 +19,10 @@ from PIL import Image
 PICTURE = "image/png"
 WIDTH, COLOURS = 560, 24  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
 SECONDS = 120  # that a cell may take
+USED = (  # by a kernel: its memory at its peak, which Linux tells in kilobytes, and the seconds of its processor
+    "(int(open('/proc/self/status', encoding='utf-8').read().split('VmHWM:')[1].split()[0]) // 1000,"
+    " round(__import__('time').process_time(), 1))"
+)
 WAITS = re.compile(r"(= |return )\.\.\.$")
 SOLUTION = re.compile(r"<details>\n<summary>Solution</summary>.*?```python\n(.*?)\n```", re.DOTALL)
 
@@ -33,21 +38,21 @@ def read(path):
         raise ChapterFailed(f"{path.name} cannot be read as a notebook.\n{error}") from None
 
 
-def execute(path, figures="svg"):
-    """Return a chapter with the outputs of a fresh kernel that runs in the repository's root.
+def execute(path, figures="svg", folder=None, variables=()):
+    """Return a chapter with the outputs of a fresh kernel, which runs in a folder (default: the repository's root).
 
-    nbval runs each in another folder, as VS Code does, and compares the outputs: no chapter may depend on the folder.
+    On Linux, `used` in its metadata holds the kernel's memory at its peak and the seconds of its processor.
     Raises ChapterFailed also where a cell only wrote to the error stream.
     """
     notebook = read(path)
-    folder = {"metadata": {"path": path.parent.parent}}
+    folder = {"metadata": {"path": folder or path.parent.parent}}
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(
         notebook, extra_arguments=[f"--InlineBackend.figure_formats={figures}"], resources=folder, **options
     )
     try:
-        client.on_cell_executed = functools.partial(answer_guesses, client, ends(notebook.cells))
-        client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0"})  # no figure tells when it was drawn
+        client.on_cell_executed = functools.partial(note_answers, client, ends(notebook.cells))
+        client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0", **dict(variables)})  # no figure tells its date
     except CellExecutionError as error:
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
     except CellTimeoutError:
@@ -62,20 +67,30 @@ def execute(path, figures="svg"):
     return notebook
 
 
-async def answer_guesses(client, asked, cell, cell_index, execute_reply):
-    """Note, in each guess that is answered behind this cell, what the kernel says to it; no count goes up."""
-    for text in asked.get(cell_index, []) if execute_reply["content"]["status"] == "ok" else []:
+async def note_answers(client, asked, cell, cell_index, execute_reply):
+    """Note the answer to each guess that is answered after this cell, and what the kernel has used so far."""
+    if execute_reply["content"]["status"] != "ok":
+        return
+    for text in asked.get(cell_index, []):
         guess = guess_in(text)
-        request = client.kc.execute("", silent=True, user_expressions={"reply": question(guess)})
-        while (reply := await client.kc.get_shell_msg(timeout=SECONDS))["parent_header"].get("msg_id") != request:
-            pass
-        found = reply["content"]["user_expressions"]["reply"]
+        found = await ask(client, question(guess))
         if found["status"] != "ok":
             raise ValueError(f"{guess.get('answer')} ends with {found['ename']}, {found['evalue']}")
         try:
             text.metadata["guess"] = judged(guess, found["data"]["text/plain"])
         except (KeyError, TypeError, ZeroDivisionError) as error:
             raise ValueError(f"{guess['answer']} does not fit what is asked: {error!r}") from None
+    if sys.platform == "linux":
+        megabytes, seconds = ast.literal_eval((await ask(client, USED))["data"]["text/plain"])
+        client.nb.metadata["used"] = {"megabytes": megabytes, "seconds": seconds}
+
+
+async def ask(client, expression):
+    """Return the kernel's reply to a Python expression; the count of its cells does not go up."""
+    request = client.kc.execute("", silent=True, user_expressions={"reply": expression})
+    while (reply := await client.kc.get_shell_msg(timeout=SECONDS))["parent_header"].get("msg_id") != request:
+        pass
+    return reply["content"]["user_expressions"]["reply"]
 
 
 def on_all_cores(work, paths):
@@ -129,7 +144,7 @@ def normalise(notebook):
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
         cell.metadata = nbformat.from_dict(
-            {key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata}
+            {key: cell.metadata[key] for key in ("guess", "mystnb", "tags") if key in cell.metadata}
         )
         if cell.cell_type != "code":
             continue

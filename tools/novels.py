@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -177,7 +178,9 @@ def prefix_matching(params, rows):
     """
     n = rows.shape[1] // 2
     asks = np.arange(n + 4, 2 * n - 1)
-    return mean(novels.looks(params, rows)[:, :, :, asks, asks - n + 1].mean(axis=(0, 3)).max())
+    return mean(
+        novels.in_parts(partial(novels.looks, params), rows)[:, :, :, asks, asks - n + 1].mean(axis=(0, 3)).max()
+    )
 
 
 def openings(text, tokenizer, n_behind):
@@ -257,7 +260,7 @@ def measure_at_marks(seed, tokenizer, held):
     found = {"held out": [], "closing": [], "on the mark": [], "before the mark": []}
     for step in MARKS:
         params = params_at(seed, step)
-        looks = on_the_mark(novels.looks(params, held.rows[:, :-1]), held)
+        looks = on_the_mark(novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), held)
         P = novels.closing(params, held.rows[:, :-1], tokenizer)
         found["held out"].append(mean(novels.losses(params, held.rows)))
         found["closing"].append(inside_and_outside(P, held))
@@ -294,7 +297,7 @@ def measure_heads(params, tokenizer, held, quoting):
 def measure_edges(params, tokenizer, held, quoting):
     """Return what becomes of closing marks if two heads may not look at quotation marks, or at other keys instead; and
     how much weight that takes from the first of them, at ends inside quotations."""
-    weights = novels.looks(params, held.rows[:, :-1])
+    weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
     forbidden = [edges(weights, held, tokenizer, *head) for head in quoting]
     (layer, head), found = quoting[0], {}
 
@@ -329,7 +332,7 @@ def learn(seed, tokens, tokenizer, held):
     params, text = params_at(seed, STEPS), held.rows.ravel()
     quoting = most_on_the_mark(found["on the mark"][-1])
     found |= {"quoting": [name(head) for head in quoting], "off": measure_heads(params, tokenizer, held, quoting)}
-    weights, half = novels.looks(params, held.rows[:, :-1]), len(held.rows) // 2
+    weights, half = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), len(held.rows) // 2
     for part in (slice(half), slice(half, None)):
         less = replace(held, **{name: array[part] for name, array in vars(held).items()})
         heads = most_on_the_mark(on_the_mark(weights[part], less)[0])

@@ -9,6 +9,8 @@ import anywidget
 import numpy as np
 import traitlets
 
+from attn._arrays import significant
+
 FOLDER = Path(__file__).parent
 KINDS = {float: "numbers", int: "whole numbers", bool: "True and False"}
 
@@ -95,7 +97,7 @@ class Shaped(traitlets.TraitType):
         check_shape(self, array.shape)
         if array.min() < self.least:
             raise traitlets.TraitError(f"{self.name} must be at least {self.least}, but has {array.min()} in it")
-        return array.astype(self.kind).tolist()
+        return significant(array.astype(self.kind))
 
 
 class Named(Shaped):
@@ -121,7 +123,7 @@ class Number(traitlets.Float):
     def validate(self, obj, value):
         number = super().validate(obj, value)
         check_finite(self.name, number)
-        return number
+        return significant(number)
 
 
 class Explorable(anywidget.AnyWidget):
