@@ -11,13 +11,14 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf check test bench lab record novels lock clean
+.PHONY: help book pdf check test kernels bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
 	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
 	@echo "make test    run every check"
+	@echo "make kernels run all chapters as each processor computes that this one can imitate (ten minutes)"
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
@@ -51,8 +52,10 @@ test: .venv/installed
 	$(BIN)/ruff format --quiet --check .
 	rm -rf _build/html _build/.doctrees
 	$(BIN)/python tools/build.py
-	$(BIN)/python tools/solve.py
 	$(BIN)/python -m pytest
+
+kernels: .venv/installed
+	$(BIN)/python -m pytest tests/test_kernels.py --kernels all -k from_the_package
 
 check: .venv/installed
 	@$(BIN)/python tools/check.py "$(CHAPTER)"

@@ -21,11 +21,17 @@ CHROMIUM = find_chromium()
 SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') } catch { /* refused */ }"
 
 
+def pytest_addoption(parser):
+    told = "whose arithmetic the chapters are run with: the family that is furthest from the newest, or all"
+    parser.addoption("--kernels", choices=["furthest", "all"], default="furthest", help=told)
+
+
 def pytest_collection_modifyitems(items):
-    """The chapters first, and of these the last, which train models, so that no core waits for them at the end."""
-    chapters = [item for item in items if item.path.suffix == ".ipynb"]
-    others = [item for item in items if item.path.suffix != ".ipynb"]
-    items[:] = sorted(chapters, key=lambda item: item.path.name, reverse=True) + others
+    """Run the chapters first, each on the core that is free, and the tests of any other file on one core."""
+    items.sort(key=lambda item: item.path.name != "test_kernels.py")
+    for item in items:
+        if item.path.name != "test_kernels.py":
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 @pytest.fixture(scope="session")

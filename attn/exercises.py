@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 import yaml
+from IPython import get_ipython
 from IPython.display import display
 
 from attn._arrays import significant
@@ -36,7 +37,7 @@ def check(answer, right, hint, *, digits=2):
         so do 0 and 1 for False and True.
     right : number, array, text or callable
         The right answer; or a function that takes the answer, numbers as an array of floats, and returns whether it is
-        right. What it raises counts as "not yet".
+        right, or says in words how far it is from that. What it raises counts as "not yet".
     hint : str
         What to look at again when it is not.
     digits : int
@@ -51,6 +52,8 @@ def check(answer, right, hint, *, digits=2):
     Not yet. Count again.
     >>> check([0.33, 0.67], [1 / 3, 2 / 3], "Count again.")
     Right.
+    >>> check(5, lambda n: n < 5 or f"{n:.0f} is not below 5", "Count again.")
+    Not yet: 5 is not below 5. Count again.
     >>> check([1, 2], [1, 2, 3], "Count again.")
     Not yet: the answer has the shape (3,), and yours is an array of shape (2,). Count again.
     """
@@ -61,6 +64,9 @@ def check(answer, right, hint, *, digits=2):
     given = _as_numbers(answer)
     why = _judge(given, right) if rule is None else _compare(given, rule)
     print("Right." if why == "" else f"Not yet{why} {hint}")
+    shell = get_ipython()
+    if shell is not None and shell.user_ns.get("answer") is answer:
+        shell.user_ns["answer"] = ...  # if the cell of the next exercise fails, this answer is not judged there
 
 
 def rule_of(right, hint, digits):
@@ -108,7 +114,8 @@ class Waiting:
 def _judge(given, is_right):
     """Return nothing if the answer is right, and else how the sentence goes on that says it is not."""
     try:
-        return "" if is_right(given) else "."
+        found = is_right(given)
+        return f": {found}." if isinstance(found, str) else "" if found else "."
     except Exception as error:  # whatever a reader's answer may cause is part of the lesson
         if callable(given):
             return f": your function ends with {type(error).__name__}, {error}."

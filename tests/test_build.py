@@ -28,6 +28,7 @@ def small_book(tmp_path):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n")
     (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters/ledger.yml").write_text("[]")
     (tmp_path / "chapters/index.md").write_text("# Title\n\nA page.\n")
     write_chapter(tmp_path, "print(1 + 1)")
     return tmp_path

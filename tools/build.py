@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
+import yaml
 from filelock import FileLock, Timeout
 from guesses import ends, guess_in
 from notebooks import ChapterFailed, execute, on_all_cores, read
+from prose import missing, shown, unprinted
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "_ext"))
@@ -98,6 +100,18 @@ def execute_chapters():
         print(f"executed {path.name}", flush=True)
 
 
+def check_numbers():
+    """Refuse a book that tells a number which the chapters, as they were executed here, do not print."""
+    executed = {path: nbformat.read(EXECUTED / path.name, as_version=4) for path in chapters()}
+    untrue = {path.name: unprinted(read(path), run) for path, run in executed.items()}
+    for row in yaml.safe_load((ROOT / "chapters" / "ledger.yml").read_text(encoding="utf-8")):
+        cells = [cell for path, run in executed.items() if int(path.name[:2]) in row["shown"] for cell in run.cells]
+        untrue[f"ledger.yml, {row['id']}"] = missing([row["found"], row.get("real", "")], shown(cells))
+    told = [f"{name}: {number:g} in {text!r}" for name, found in untrue.items() for number, text in found.items()]
+    if told:
+        sys.exit("\n".join(["The book was not built: it tells what no cell has printed here.", *told]))
+
+
 def settings():
     """Return the fingerprint of all that every page is made from."""
     return digest(*ALL_ELSE) + " ".join(origin(ROOT))
@@ -124,10 +138,12 @@ def build_pages(source):
 
 
 def run_jupyter_book(folder, builder):
-    """Build the book into `folder`/_build; return whether there was neither error nor warning."""
+    """Build the book into `folder`/_build, and print its warnings at the end; return whether there were none."""
     program = Path(sys.executable).with_name("jupyter-book")
     build = [program, "build", ROOT, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
-    return subprocess.run(build, cwd=ROOT).returncode == 0
+    run = subprocess.run(build, cwd=ROOT, stderr=subprocess.PIPE, encoding="utf-8")
+    print(run.stderr, file=sys.stderr)
+    return run.returncode == 0
 
 
 def is_ready():
@@ -140,6 +156,7 @@ def build_book():
     if not is_current(PDF, source):
         PDF.unlink(missing_ok=True)  # it shows what was there before
     execute_chapters()
+    check_numbers()
     if sources() == source:
         build_pages(source)
     if not is_ready():

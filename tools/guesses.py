@@ -41,18 +41,33 @@ KEYS = {"answer", "values", "scale", "unit", "digits", "rows", "columns", "why"}
 
 def guess_in(cell):
     """Return what the comment of a cell says, with its choices, or None for a cell that asks for no guess."""
-    comment = COMMENT.search(cell.source) if cell.cell_type == "markdown" else None
-    if not comment:
+    if cell.cell_type != "markdown" or not (ASKS in cell.source or "<!--" in cell.source):
         return None
+    asked = cell.source.rpartition(ASKS)[2].strip()
+    comment = COMMENT.search(cell.source)
+    if not comment:
+        raise ValueError(f"{_begins(asked)} has no comment below it that begins with '<!-- guess' and ends with '-->'")
     try:
         guess = yaml.safe_load(comment[1])
     except yaml.YAMLError as error:
-        raise ValueError(f"the comment of a guess cannot be read: {error}") from None
-    if "answer" not in (guess or {}):
-        raise ValueError("the comment of a guess has no answer")
+        raise ValueError(f"the comment of {_begins(asked)} is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(guess, dict) or "answer" not in guess:
+        raise ValueError(f"the comment of {_begins(asked)} has no answer")
     if unknown := set(guess) - KEYS:
-        raise ValueError(f"a guess has {', '.join(sorted(KEYS))}, but there is {', '.join(sorted(unknown))}")
-    return guess | {"choices": CHOICE.findall(cell.source[: comment.start()].rpartition(ASKS)[2])}
+        told = f"{', '.join(sorted(KEYS))}, but there is {', '.join(sorted(unknown))}"
+        raise ValueError(f"the comment of {_begins(asked)} may have {told}")
+    for key in {"answer", "rows", "columns"} & set(guess):
+        try:
+            compile(guess[key], key, "eval")
+        except SyntaxError as error:
+            raise ValueError(f"the {key} of {_begins(asked)} is no Python: {error.msg} in {guess[key]}") from None
+    return guess | {"choices": CHOICE.findall(asked.partition("<!--")[0])}
+
+
+def _begins(asked):
+    """Return how a question begins, to name it by."""
+    line = asked.partition("\n")[0]
+    return repr(line if len(line) < 60 else line[:57] + "...")
 
 
 def ends(cells):

@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 import numpy as np
+from prose import CLOCK
 
 ARCHITECTURE = "import numpy, threadpoolctl; print(threadpoolctl.threadpool_info()[0]['architecture'])"
 FAMILIES = ("SkylakeX", "Zen", "Haswell", "Sandybridge", "Nehalem", "Prescott")  # the newest first
 WITH_AVX512, WITH_AVX2 = FAMILIES[:1], FAMILIES[:3]
-CLOCK = "clock"  # tag of a cell whose output depends on the clock
 KINDS = ("text/plain", "text/html")  # pictures are drawn of numbers that other cells print
 
 

@@ -23,6 +23,7 @@ USED = (  # by a kernel: its memory at its peak, which Linux tells in kilobytes,
     "(int(open('/proc/self/status', encoding='utf-8').read().split('VmHWM:')[1].split()[0]) // 1000,"
     " round(__import__('time').process_time(), 1))"
 )
+NO_FORMULA = re.compile(r"```.*?```|`[^`]*`|\\\$", re.DOTALL)  # code, and an escaped dollar
 WAITS = re.compile(r"(= |return )\.\.\.$")
 SOLUTION = re.compile(r"<details>\n<summary>Solution</summary>.*?```python\n(.*?)\n```", re.DOTALL)
 
@@ -32,10 +33,21 @@ class ChapterFailed(Exception):
 
 
 def read(path):
+    """Return a notebook; ChapterFailed says where a guess or a formula is not whole."""
     try:
-        return nbformat.read(path, as_version=4)
+        notebook = nbformat.read(path, as_version=4)
     except (ValueError, nbformat.ValidationError) as error:
         raise ChapterFailed(f"{path.name} cannot be read as a notebook.\n{error}") from None
+    try:
+        ends(notebook.cells)
+    except ValueError as error:
+        raise ChapterFailed(f"A guess of {path.name} cannot be asked: {error}.") from None
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and NO_FORMULA.sub("", cell.source).count("$") % 2:
+            raise ChapterFailed(
+                f"A formula of {path.name} is not closed: there is an odd number of $ in\n{cell.source}"
+            )
+    return notebook
 
 
 def execute(path, figures="svg", folder=None, variables=()):
@@ -47,9 +59,8 @@ def execute(path, figures="svg", folder=None, variables=()):
     notebook = read(path)
     folder = {"metadata": {"path": folder or path.parent.parent}}
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
-    client = NotebookClient(
-        notebook, extra_arguments=[f"--InlineBackend.figure_formats={figures}"], resources=folder, **options
-    )
+    arguments = [f"--InlineBackend.figure_formats={figures}", "--log-level=ERROR"]
+    client = NotebookClient(notebook, extra_arguments=arguments, resources=folder, **options)
     try:
         client.on_cell_executed = functools.partial(note_answers, client, ends(notebook.cells))
         client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0", **dict(variables)})  # no figure tells its date

@@ -1,15 +1,13 @@
-"""Copies of the chapters with the solutions in place of the dots; the tests run these from top to bottom."""
+"""Chapters with the solutions in place of the dots, and with other answers; the tests run these from top to bottom."""
 
 import re
-import shutil
+from pathlib import Path
 
-import build
 import nbformat
 import yaml
-from notebooks import exercises, read
+from notebooks import exercises
 
-SOLVED = build.BUILD / "solved"
-ANSWERS = build.ROOT / "tests" / "answers.yml"
+ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
 NAME = re.compile(r"^### (.*)$", re.MULTILINE)
 TRIALS = """from contextlib import redirect_stdout
 from io import StringIO
@@ -43,15 +41,3 @@ def solve(notebook, answers):
         trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[name]), id=f"trials-{number}")
         notebook.cells.insert(notebook.cells.index(check) + 1, trials)
     return notebook
-
-
-def main():
-    shutil.rmtree(SOLVED, ignore_errors=True)
-    SOLVED.mkdir(parents=True)
-    answers = yaml.safe_load(ANSWERS.read_text(encoding="utf-8"))
-    for path in build.chapters():
-        nbformat.write(solve(read(path), answers[path.name[:2]]), SOLVED / path.name)
-
-
-if __name__ == "__main__":
-    main()

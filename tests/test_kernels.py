@@ -1,0 +1,97 @@
+"""The chapters come out the same on every processor, from an installed package, in any folder, and in little memory."""
+
+import os
+import subprocess
+import sys
+
+import build
+import nbformat
+import pytest
+from kernels import FAMILIES, differences, environment, runnable
+from notebooks import execute, read
+from prose import unprinted
+from solve import ANSWERS, solve
+
+CHAPTERS = sorted(build.chapters(), reverse=True)  # the last ones, which train models, first
+MEGABYTES = 700
+
+
+def pytest_generate_tests(metafunc):
+    if "path" in metafunc.fixturenames:
+        metafunc.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+    if "kernel" in metafunc.fixturenames:
+        known = runnable() or [None]
+        metafunc.parametrize("kernel", known if metafunc.config.getoption("kernels") == "all" else known[-1:])
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The environment in which Python finds the package as pip installs it, and not this checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", folder]
+    subprocess.run([*pip, "--disable-pip-version-check", build.ROOT], check=True)
+    variables = {"PYTHONPATH": str(folder)}
+    where = subprocess.run(
+        [sys.executable, "-c", "import attn; print(attn.__file__)"],
+        **{
+            "cwd": folder.parent,
+            "env": os.environ | variables,
+            "capture_output": True,
+            "encoding": "utf-8",
+            "check": True,
+        },
+    )
+    assert where.stdout.startswith(str(folder))
+    return variables
+
+
+def test_a_chapter_comes_out_the_same_from_the_package_and_with_its_solutions(path, kernel, installed, tmp_path):
+    solved, folder = solve(read(path), ANSWERS[path.name[:2]]), tmp_path / "empty"
+    folder.mkdir()
+    nbformat.write(solved, tmp_path / path.name)
+    variables = installed | (environment(kernel) if kernel else {})
+    executed = execute(tmp_path / path.name, folder=folder, variables=variables)
+    assert "\n\n".join(differences(solved, executed)) == ""
+    assert unprinted(read(path), executed) == {}
+    if sys.platform == "linux":
+        assert executed.metadata.used["megabytes"] <= MEGABYTES
+
+
+def test_the_book_shows_what_is_committed(path, book):
+    executed = read(build.EXECUTED / path.name)
+    assert "\n\n".join(differences(read(path), executed)) == ""
+    if sys.platform == "linux":
+        assert executed.metadata.used["megabytes"] <= MEGABYTES
+
+
+def test_what_is_chaotic_is_seen_and_what_depends_on_the_clock_is_not(tmp_path):
+    families = runnable()
+    if len(families) < 2:
+        pytest.skip(f"this processor computes in one way only: {families}")
+    calm, wild, clock = (
+        "X = np.random.default_rng(0).normal(size=(60, 60)); print((X @ X).sum().round(6))",
+        "X = np.sin(1e14 * (X @ X @ X)); print(X.sum().round(2))",
+        "import time; print(time.time_ns())",
+    )
+    cells = [nbformat.v4.new_code_cell(code) for code in ("import numpy as np", calm, wild, clock)]
+    cells[-1].metadata.tags = ["clock"]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "wild.ipynb")
+    first, last = (execute(tmp_path / "wild.ipynb", variables=environment(families[i])) for i in (0, -1))
+    (found,) = differences(first, last)
+    assert found.startswith(wild)
+
+
+def test_a_figure_and_a_guess_that_differ_are_seen():
+    def chapter(number):
+        text = nbformat.v4.new_markdown_cell("**Before you read on:** how many?", metadata={"guess": {"right": number}})
+        figure = nbformat.v4.new_output("display_data", {"text/html": f"<div>{number}</div>", "image/png": str(number)})
+        return nbformat.v4.new_notebook(cells=[text, nbformat.v4.new_code_cell("show()", outputs=[figure])])
+
+    assert differences(chapter(1), chapter(1)) == []
+    assert len(differences(chapter(1), chapter(2))) == 2
+
+
+def test_the_newest_family_and_the_oldest_compute_with_other_instructions():
+    newest, oldest = (environment(family)["NPY_DISABLE_CPU_FEATURES"].split() for family in (FAMILIES[0], FAMILIES[-1]))
+    assert newest == [] and set(runnable()) <= set(FAMILIES)
+    assert all(set(environment(family)["NPY_DISABLE_CPU_FEATURES"].split()) <= set(oldest) for family in FAMILIES)
