@@ -11,7 +11,7 @@ import pages
 import pytest
 import yaml
 from guesses import ASKS, CHOICE, COMMENT, guess_in
-from notebooks import execute, exercises, normalise, read
+from notebooks import exercises, normalise, read
 from solve import SOLVED, names, solve
 
 from attn.explorables import SelfCheck
@@ -131,9 +131,9 @@ def test_a_chapter_reads_on_github_its_pictures_small_and_no_answer_before_its_q
     assert sum(len(picture) for picture in pictures) * 3 / 4 <= 60_000
 
 
-def test_figures_are_drawn_sharp_and_the_same_every_time():
+def test_figures_are_drawn_sharp_and_the_same_every_time(kernel):
     def figures():
-        outputs = [output for cell in execute(TEMPLATE).cells for output in cell.get("outputs", [])]
+        outputs = [output for cell in kernel(TEMPLATE).cells for output in cell.get("outputs", [])]
         return [output.data["image/svg+xml"] for output in outputs if "image/svg+xml" in output.get("data", {})]
 
     first = figures()
@@ -265,7 +265,7 @@ def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
 
 
 @each(CHAPTERS)
-def test_a_chapter_is_run_with_its_solutions_and_with_other_right_and_wrong_answers(path):
+def test_a_chapter_is_run_with_its_solutions_and_with_other_right_and_wrong_answers(book, path):
     solved = read(SOLVED / path.name)
     assert solved == solve(read(path), ANSWERS[path.name[:2]]), (
         "run make test, which writes the copies with the solutions first"
