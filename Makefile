@@ -6,12 +6,13 @@ else
   BIN := .venv/bin
 endif
 CHAPTERS := $(wildcard chapters/*.ipynb)
+LAB := lab/*/*/*
 LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
 
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf check test kernels bench lab record novels lock clean
+.PHONY: help torch book pdf check test kernels bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
@@ -19,6 +20,7 @@ help:
 	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
 	@echo "make test    run every check"
 	@echo "make kernels run all chapters as each processor computes that this one can imitate (ten minutes)"
+	@echo "make torch   install PyTorch, with which the tests then compare the package"
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
@@ -27,7 +29,7 @@ help:
 	@echo "make clean   remove what was built and installed"
 
 # The stamp is newer than the lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
-.venv/installed: requirements.txt pyproject.toml $(shell find lab -type f 2>/dev/null)
+.venv/installed: requirements.txt pyproject.toml $(wildcard $(LAB)/*.* $(LAB)/*/*.* $(LAB)/*/*/*.*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "This book needs Python 3.11 or newer, but '$(PYTHON)' is missing or older; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
@@ -39,6 +41,10 @@ help:
 	  $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# In no lock, and 900 MB on Linux unless PIP_INDEX_URL names an index of builds for the CPU.
+torch: .venv/installed
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --editable ".[torch]"
 
 book: .venv/installed
 	$(BIN)/python tools/build.py
@@ -62,7 +68,7 @@ check: .venv/installed
 
 bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
-	  { echo "This compares with PyTorch: $(BIN)/python -m pip install -e '.[torch]'" >&2; exit 1; }
+	  { echo "This compares with PyTorch: make torch" >&2; exit 1; }
 	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_*.py -q -p no:cacheprovider -p no:xdist \
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 

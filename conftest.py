@@ -4,11 +4,14 @@ import functools
 import gzip
 import http.server
 import os
+import sys
 import threading
 from urllib.parse import unquote, urlsplit
 
 import build
 import hypothesis
+import matplotlib
+import notebooks
 import pytest
 from pdf import find_chromium
 
@@ -16,14 +19,36 @@ hypothesis.settings.register_profile("steady", deadline=None)  # no test may fai
 hypothesis.settings.load_profile("steady")
 # As where chapters are executed: no progress bar in an output, and one core for each kernel.
 os.environ.update(TQDM_DISABLE="1", OMP_NUM_THREADS="1")
+matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
+NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
+    "book": "reads the book as make book leaves it",
+    "browser": "opens Chromium",
+    "firefox": "opens Firefox",
+    "kernel": "runs notebooks in a Jupyter kernel",
+    "lab": "starts JupyterLab",
+    "repository": "asks git, and makes what Binder makes",
+    "small_book": "builds a small book",
+}
 SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') } catch { /* refused */ }"
 
 
 def pytest_addoption(parser):
     told = "whose arithmetic the chapters are run with: the family that is furthest from the newest, or all"
     parser.addoption("--kernels", choices=["furthest", "all"], default="furthest", help=told)
+
+
+def pytest_configure(config):
+    for mark, meaning in {**NEEDS, "core": "does none of this"}.items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
+
+
+def pytest_itemcollected(item):
+    """Mark a test by what it asks for, so that no mark can be forgotten: `-m core`, `-m "not browser"`."""
+    asked = getattr(item, "fixturenames", ())  # a doctest asks for nothing
+    for mark in [name for name in NEEDS if name in asked] or ["core"]:
+        item.add_marker(mark)
 
 
 def pytest_collection_modifyitems(items):
@@ -42,11 +67,17 @@ def book():
 
 
 @pytest.fixture(scope="session")
+def kernel():
+    """Execute a notebook as a build does, and return it with its outputs."""
+    return notebooks.execute
+
+
+@pytest.fixture(scope="session")
 def torch():
     if os.environ.get("CI"):
         import torch  # required there
     else:
-        torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install -e '.[torch]')")
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed (make torch)")
     return torch
 
 
@@ -54,7 +85,8 @@ def torch():
 def browser():
     if not CHROMIUM:
         reason = "no Chromium on this machine (on Debian: apt install chromium)"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+        required = os.environ.get("CI") and sys.platform == "linux"
+        pytest.fail(reason) if required else pytest.skip(reason)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

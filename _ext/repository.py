@@ -25,7 +25,7 @@ def public_address(remote):
 def ask_git(folder, *question):
     """Return the answer, nothing where there is no git or no repository."""
     try:
-        run = subprocess.run(["git", *question], cwd=folder, capture_output=True, text=True)
+        run = subprocess.run(["git", *question], cwd=folder, capture_output=True, encoding="utf-8")
     except OSError:
         return ""
     return run.stdout.strip() if run.returncode == 0 else ""

@@ -37,7 +37,9 @@ def test_make_book(tmp_path, report):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     for path in (*build.ROOT.glob("_*.yml"), build.ROOT / "references.bib", build.ROOT / "requirements.txt"):
         shutil.copy(path, tmp_path)
-    cold = subprocess.run([sys.executable, "-c", IN_PARTS], cwd=tmp_path, capture_output=True, text=True, check=True)
+    cold = subprocess.run(
+        [sys.executable, "-c", IN_PARTS], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True
+    )
     wall, processor = json.loads(cold.stdout.splitlines()[-1])
     ratio = wall / (processor / os.cpu_count())
     report(f"make book, cold: {wall:.0f} s, {ratio:.2f} of the chapters' processor time ÷ cores (to reach: 1.5)")

@@ -18,7 +18,7 @@ THREADS = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}
 def seconds(**variables):
     environment = {name: value for name, value in os.environ.items() if name not in THREADS} | variables
     command = [sys.executable, "-c", TRAINING]
-    return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    return float(subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True).stdout)
 
 
 def test_training_beside_two_busy_programs(report):

@@ -423,7 +423,9 @@ def test_modules_import_only_from_those_above_them():
     assert set(names) == set(ORDER)
     for path, name in zip(paths, names):
         modules = [
-            node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
+            node.module or ""
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom)
         ]
         used = {module.split(".")[1] for module in modules if module.startswith("attn.")} - {name}
         assert used <= set(ORDER[: ORDER.index(name)]), (name, used)

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 LOCKED = re.compile(r"(\S+==.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
-PYTHON = re.fullmatch(r"python-(\d+\.\d+)\s*", (build.ROOT / "binder/runtime.txt").read_text())[1]
+PYTHON = re.fullmatch(r"python-(\d+\.\d+)\s*", (build.ROOT / "binder/runtime.txt").read_text(encoding="utf-8"))[1]
 
 
 @pytest.fixture
@@ -20,7 +20,9 @@ def repository(tmp_path):
     if not (build.ROOT / ".git").exists() or not shutil.which("git"):
         pytest.skip("git tells what the repository holds, and this copy came without it")
     target = tmp_path / "repository"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=build.ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=build.ROOT, capture_output=True, encoding="utf-8", check=True
+    )
     for name in filter(None, listed.stdout.split("\0")):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(build.ROOT / name, target / name)
@@ -29,7 +31,7 @@ def repository(tmp_path):
 
 def test_binder_takes_the_python_that_is_named_and_installs_the_lock_and_then_the_package(repository):
     command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."]
-    run = subprocess.run(command, cwd=repository, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=repository, capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr
     plan = run.stdout + run.stderr
     assert f"Building conda environment for python={PYTHON}\n" in plan
@@ -44,7 +46,7 @@ def test_binder_takes_the_python_that_is_named_and_installs_the_lock_and_then_th
 
 def packages(path):
     """Return what a lock names, each with the hashes of its files; without them, pip and uv install nothing of it."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert LOCKED.sub("", text) == ""
     return dict(LOCKED.findall(text))
 
@@ -73,7 +75,7 @@ def test_the_lock_of_binder_alone_runs_a_chapter(repository):
         "-r",
         "binder/requirements.txt",
     ]
-    install = subprocess.run([sys.executable, "-m", *command], cwd=repository, capture_output=True, text=True)
+    install = subprocess.run([sys.executable, "-m", *command], cwd=repository, capture_output=True, encoding="utf-8")
     if re.search("dns error|failed to lookup|error sending request", install.stderr):
         pytest.skip("no network: the packages of the lock cannot be fetched")
     assert install.returncode == 0, install.stderr
@@ -82,7 +84,7 @@ def test_the_lock_of_binder_alone_runs_a_chapter(repository):
     weight = sum(path.lstat().st_size for path in (repository / ".venv").rglob("*")) / 1e6
     assert weight < 450
     execute = [".venv/bin/jupyter-execute", "--output=executed", "chapters/03_scores_softmax_pattern.ipynb"]
-    run = subprocess.run(execute, cwd=repository, capture_output=True, text=True)
+    run = subprocess.run(execute, cwd=repository, capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr
     executed = nbformat.read(repository / "chapters/executed.ipynb", 4)
     assert [cell.execution_count for cell in executed.cells if cell.cell_type == "code"][-1] > 10

@@ -359,7 +359,9 @@ def test_search_finds_the_words_of_formulas_also_in_a_book_opened_as_a_file(visi
 def test_what_colours_formulas_is_not_in_the_search_index(book, soups):
     chapter = "chapters/02_queries_keys_values"
     assert soups[f"{chapter}.html"].select_one(".math .attn-query")
-    index = json.loads((book / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+    index = json.loads(
+        (book / "searchindex.js").read_text(encoding="utf-8").removeprefix("Search.setIndex(").removesuffix(")")
+    )
     assert index["docnames"].index(chapter) in np.ravel(index["terms"]["sqrt"])
     assert index["docnames"].index(chapter) not in np.ravel(index["terms"].get("class", []))
 

@@ -1,5 +1,6 @@
 """`make book` and the package's layout: failures are failures on every run, and what is stale is made anew."""
 
+import ast
 import os
 import re
 import shutil
@@ -26,10 +27,12 @@ def small_book(tmp_path):
         shutil.copy(build.ROOT / name, tmp_path)
     for name in ("_ext", "attn", "tools"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n")
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n", encoding="utf-8"
+    )
     (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters/ledger.yml").write_text("[]")
-    (tmp_path / "chapters/index.md").write_text("# Title\n\nA page.\n")
+    (tmp_path / "chapters/ledger.yml").write_text("[]", encoding="utf-8")
+    (tmp_path / "chapters/index.md").write_text("# Title\n\nA page.\n", encoding="utf-8")
     write_chapter(tmp_path, "print(1 + 1)")
     return tmp_path
 
@@ -50,7 +53,7 @@ def run_build(folder, program="build", *arguments, **environment):
         [sys.executable, f"tools/{program}.py", *arguments],
         cwd=folder,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={**known, **environment},
     )
 
@@ -65,33 +68,33 @@ def run_build(folder, program="build", *arguments, **environment):
     ids=["an error", "a warning", "a dead kernel"],
 )
 def test_a_cell_that_fails_fails_every_build_until_it_is_mended(small_book, code, said):
-    write_chapter(small_book, "exec(open('trouble').read())")
-    (small_book / "trouble").write_text(code)
+    write_chapter(small_book, "exec(open('trouble', encoding='utf-8').read())")
+    (small_book / "trouble").write_text(code, encoding="utf-8")
     for _ in range(2):
         run = run_build(small_book)
         assert run.returncode == 1 and f"The book was not built. {said}" in run.stderr
         assert "most recent call last" not in run.stderr.partition(said)[0]
-    (small_book / "trouble").write_text("")
+    (small_book / "trouble").write_text("", encoding="utf-8")
     assert run_build(small_book).returncode == 0
 
 
 def test_a_kernel_that_dies_before_the_first_cell_is_one_sentence(small_book):
     (small_book / "profile_default/startup").mkdir(parents=True)
-    (small_book / "profile_default/startup/00.py").write_text("import os; os._exit(1)")
+    (small_book / "profile_default/startup/00.py").write_text("import os; os._exit(1)", encoding="utf-8")
     run = run_build(small_book, IPYTHONDIR=str(small_book))
     assert run.returncode == 1 and "The book was not built. The kernel of 01_one.ipynb died.\n" in run.stderr
 
 
 def test_a_chapter_runs_in_the_kernel_of_this_python_whatever_an_editor_noted(small_book):
     path = small_book / "chapters/01_one.ipynb"
-    path.write_text(path.read_text().replace('"name": "python3"', '"name": "mine"'))
+    path.write_text(path.read_text(encoding="utf-8").replace('"name": "python3"', '"name": "mine"'), encoding="utf-8")
     code = notebooks.execute(path).cells[1]
     assert code.outputs[0].text == "2\n"
 
 
 @pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}", "{}"], ids=["marks of a merge", "another file"])
 def test_a_chapter_that_is_no_notebook_is_named(small_book, text):
-    (small_book / "chapters/01_one.ipynb").write_text(text)
+    (small_book / "chapters/01_one.ipynb").write_text(text, encoding="utf-8")
     run = run_build(small_book)
     assert run.returncode == 1
     assert run.stderr.startswith("The book was not built. 01_one.ipynb cannot be read as a notebook.\n")
@@ -112,12 +115,14 @@ def test_of_two_builds_at_once_one_says_so(small_book):
 
 
 def test_what_is_changed_while_the_book_is_built_is_not_mixed_with_what_was_there(small_book):
-    write_chapter(small_book, "with open('chapters/index.md', 'a') as page:\n    page.write('And more.')")
+    write_chapter(
+        small_book, "with open('chapters/index.md', 'a', encoding='utf-8') as page:\n    page.write('And more.')"
+    )
     run = run_build(small_book)
     assert run.returncode == 1 and "something was changed meanwhile. Build it again." in run.stderr
     assert not (small_book / "_build/html").exists()
     assert run_build(small_book).returncode == 0
-    assert "And more." in (small_book / "_build/html/chapters/index.html").read_text()
+    assert "And more." in (small_book / "_build/html/chapters/index.html").read_text(encoding="utf-8")
 
 
 def test_a_cell_that_takes_too_long_is_one_sentence(small_book, monkeypatch):
@@ -139,9 +144,9 @@ def test_a_warning_fails_every_build_and_names_the_cell(small_book):
 
 def test_a_cell_may_show_only_claims_that_the_ledger_lists_there(small_book):
     write_chapter(small_book, "print(1 + 1)", tags=["claim-A1", "claim-A2"])
-    (small_book / "chapters/ledger.yml").write_text("- {id: A1, shown: [1]}\n")
-    (small_book / "chapters/ledger.md").write_text("# Ledger\n\n## Part\n\n### A1\n\nSaid.\n")
-    with open(small_book / "_toc.yml", "a") as contents:
+    (small_book / "chapters/ledger.yml").write_text("- {id: A1, shown: [1]}\n", encoding="utf-8")
+    (small_book / "chapters/ledger.md").write_text("# Ledger\n\n## Part\n\n### A1\n\nSaid.\n", encoding="utf-8")
+    with open(small_book / "_toc.yml", "a", encoding="utf-8") as contents:
         contents.write("  - file: chapters/ledger\n")
     run = run_build(small_book)
     assert run.returncode == 1 and "shows claims that the ledger does not list there: A2" in run.stderr
@@ -166,7 +171,7 @@ def test_only_what_changed_is_made_anew(small_book):
     assert second.returncode == 0 and "The book is ready" in second.stdout
     assert page.stat().st_mtime_ns == made
 
-    with open(small_book / "attn/attention.py", "a") as module:
+    with open(small_book / "attn/attention.py", "a", encoding="utf-8") as module:
         module.write("# changed\n")
     third = run_build(small_book)
     assert third.returncode == 0 and "executed 01_one.ipynb" in third.stdout
@@ -180,8 +185,10 @@ def contents(folder):
 def test_a_book_of_which_one_chapter_was_read_again_is_the_one_that_is_built_from_nothing(small_book):
     pages = small_book / "_build/html"
     chapter = "# One\n\nA *key*, a key and a key.\n\n## {}\n\nA key, {} and a key, as a **key** is one."
-    (small_book / "chapters/glossary.md").write_text("# Glossary\n\n## Terms\n\n### key\n\nWhat is found by.\n")
-    with open(small_book / "_toc.yml", "a") as toc:
+    (small_book / "chapters/glossary.md").write_text(
+        "# Glossary\n\n## Terms\n\n### key\n\nWhat is found by.\n", encoding="utf-8"
+    )
+    with open(small_book / "_toc.yml", "a", encoding="utf-8") as toc:
         toc.write("  - file: chapters/glossary\n  - file: chapters/02_two\n")
     write_chapter(small_book, "print(2)", chapter.format("Second", "$Q$"), name="02_two")
     write_chapter(small_book, "print(1)", chapter.format("First", "$K$"))
@@ -210,7 +217,7 @@ def test_what_is_missing_or_broken_is_made_anew(small_book):
     assert run_build(small_book).returncode == 0
     made = small_book / "_build"
     pages, executed = made / "html", made / "executed/01_one.ipynb"
-    whole, outputs = contents(pages), executed.read_text()
+    whole, outputs = contents(pages), executed.read_text(encoding="utf-8")
 
     def is_made_anew():
         run = run_build(small_book)
@@ -219,8 +226,8 @@ def test_what_is_missing_or_broken_is_made_anew(small_book):
     (pages / "chapters/01_one.html").unlink()
     assert is_made_anew()
     (made / "html.made-from").write_bytes(b"\xff")
-    executed.write_text(re.sub(r'"outputs": \[.*?\n   \]', '"outputs": []', outputs, flags=re.DOTALL))
-    assert is_made_anew() and executed.read_text() == outputs
+    executed.write_text(re.sub(r'"outputs": \[.*?\n   \]', '"outputs": []', outputs, flags=re.DOTALL), encoding="utf-8")
+    assert is_made_anew() and executed.read_text(encoding="utf-8") == outputs
     for broken in (made / ".doctrees/chapters/index.doctree", next(made.glob("jupyter_execute/*.svg"))):
         cut_off(broken)
         shutil.rmtree(pages)
@@ -236,7 +243,9 @@ def test_a_chapter_that_is_renamed_is_missed(small_book):
 def test_the_title_page_offers_the_pdf_as_long_as_it_shows_the_book(small_book, browser):
     shutil.copy(build.ROOT / "chapters/index.md", small_book / "chapters")
     title = small_book / "chapters/index.md"
-    title.write_text(re.sub(r"\[([^]]*)\]\(\w+\.(?:md|ipynb)\)", r"\1", title.read_text()))
+    title.write_text(
+        re.sub(r"\[([^]]*)\]\(\w+\.(?:md|ipynb)\)", r"\1", title.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     run = run_build(small_book, "pdf")
     assert run.returncode == 0, run.stderr
     html = small_book / "_build/html"
@@ -283,10 +292,10 @@ def test_the_launch_button_and_the_address_follow_the_repository_without_its_cre
     html = small_book / "_build/html"
     button = "https://mybinder.org/v2/gh/ada/course/main?urlpath=lab/tree/chapters/01_one.ipynb"
     assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
-    assert f"<loc>{published}chapters/01_one.html</loc>" in (html / "sitemap.xml").read_text()
-    card = BeautifulSoup((html / "chapters/01_one.html").read_text(), "html.parser").find("meta", property="og:image")[
-        "content"
-    ]
+    assert f"<loc>{published}chapters/01_one.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf-8")
+    card = BeautifulSoup((html / "chapters/01_one.html").read_text(encoding="utf-8"), "html.parser").find(
+        "meta", property="og:image"
+    )["content"]
     assert card.startswith(published) and (html / card.removeprefix(published)).exists()
     assert not [path for path in html.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
 
@@ -351,20 +360,20 @@ def test_a_chapter_that_does_not_exist_gets_a_sentence_with_those_that_do(small_
     assert run.stderr == f"CHAPTER must be one of 01, but is {number!r}.\n"
 
 
-@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")
 @pytest.mark.parametrize("python", ["no-such-python", "old-python"])
 def test_a_missing_or_old_python_gets_one_clear_sentence(tmp_path, python):
     shutil.copy(build.ROOT / "Makefile", tmp_path)
     shutil.copy(build.ROOT / "requirements.txt", tmp_path)
     (tmp_path / "pyproject.toml").touch()
     old = tmp_path / "old-python"
-    old.write_text("#!/bin/sh\nexit 1\n")
+    old.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     old.chmod(0o755)
     run = subprocess.run(
         ["make", f"PYTHON={python if python.startswith('no') else old}", "book"],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert run.returncode != 0
     sentences = [line for line in run.stderr.splitlines() if not line.startswith("make")]
@@ -379,3 +388,30 @@ def test_the_workflow_pins_what_it_uses_and_may_write_only_where_it_publishes():
     assert {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job} == {
         "publish": {"pages": "write", "id-token": "write"}
     }
+
+
+def opens_text(call):
+    """Say whether a call, as a node of the syntax tree, reads or writes text in the encoding of the system."""
+    named = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    files = re.fullmatch(r"open|(?!Image|novels).*\.(open|read_text|write_text)", ast.unparse(call.func))
+    return "encoding" not in named and bool(files or named.get("text") == "True")
+
+
+def test_every_file_is_opened_with_its_encoding():
+    """Without one, Python takes the system's, which on Windows is another."""
+    paths = [*build.ROOT.glob("*.py"), *build.ROOT.glob("[!.]*/**/*.py")]
+    calls = [
+        f"{path.relative_to(build.ROOT)}: {ast.unparse(node)}"
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and opens_text(node)
+    ]
+    assert len(paths) > 50
+    assert calls == []
+
+
+def test_the_core_of_the_tests_asks_for_no_browser_no_kernel_and_no_book():
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "core", "tests/test_guesses.py"]
+    run = subprocess.run(command, cwd=build.ROOT, capture_output=True, encoding="utf-8")
+    found = set(re.findall(r"::(\w+)", run.stdout))
+    assert found == {"test_each_kind_of_answer_is_judged", "test_an_answer_that_does_not_fit_is_refused"}

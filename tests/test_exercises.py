@@ -93,7 +93,9 @@ def in_page(visit, tmp_path, rule):
     (tmp_path / "book.js").write_text(book_script("(() => {", *scripts, "})();"), encoding="utf-8")
     exercise = f'<div class="cell"></div><div class="cell">{Waiting(rule)._repr_html_()}</div>'
     html = f'<section id="exercises"><section id="one"><h3>One</h3>{exercise}</section></section>'
-    (tmp_path / "page.html").write_text(f"<meta charset=utf-8>{html}<script defer src=book.js></script>")
+    (tmp_path / "page.html").write_text(
+        f"<meta charset=utf-8>{html}<script defer src=book.js></script>", encoding="utf-8"
+    )
     return visit((tmp_path / "page.html").as_uri(), until="load")
 
 

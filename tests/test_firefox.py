@@ -53,9 +53,9 @@ def marionette(process):
 def firefox(tmp_path):
     if not FIREFOX:
         pytest.skip("no Firefox on this machine (on Debian: apt install firefox-esr)")
-    (tmp_path / "user.js").write_text('user_pref("marionette.port", 0);\n')  # any that is free
+    (tmp_path / "user.js").write_text('user_pref("marionette.port", 0);\n', encoding="utf-8")  # any that is free
     command = [FIREFOX, "--headless", "--marionette", "--no-remote", "--profile", tmp_path]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8") as process:
         try:
             with marionette(process) as do:
                 yield do

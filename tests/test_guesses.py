@@ -8,7 +8,7 @@ import build
 import guesses
 import nbformat
 import pytest
-from notebooks import ChapterFailed, execute, read
+from notebooks import ChapterFailed, read
 
 CHAPTERS = build.chapters()
 ASK = "**Before you read on:** how much is it?\n\n- 2\n- 3\n\n<!-- guess\nanswer: {answer}\n-->"
@@ -36,7 +36,7 @@ def notebook(folder, *sources):
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
-def test_whoever_is_asked_to_guess_is_asked_in_the_page_by_a_sentence_of_its_own(path):
+def test_whoever_is_asked_to_guess_is_asked_in_the_page_by_a_sentence_of_its_own(book, path):
     cells = [cell for cell in read(path).cells if cell.cell_type == "markdown" and guesses.ASKS in cell.source]
     assert len(cells) >= 5
     for cell in cells:
@@ -47,12 +47,12 @@ def test_whoever_is_asked_to_guess_is_asked_in_the_page_by_a_sentence_of_its_own
     assert len(asked(path)) == len(cells)
 
 
-def test_the_right_answer_follows_what_the_cells_compute(tmp_path):
+def test_the_right_answer_follows_what_the_cells_compute(kernel, tmp_path):
     for value, right in [(2, 0), (3, 1)]:
         path = notebook(tmp_path, ASK.format(answer="number"), f"number = {value}", "## More", "number = 7")
-        (cell, *_) = execute(path).cells
+        (cell, *_) = kernel(path).cells
         assert cell.metadata["guess"]["right"] == right
-        counts = [cell.execution_count for cell in execute(path).cells if cell.cell_type == "code"]
+        counts = [cell.execution_count for cell in kernel(path).cells if cell.cell_type == "code"]
         assert counts == [1, 2]
 
 
@@ -67,14 +67,14 @@ def test_the_right_answer_follows_what_the_cells_compute(tmp_path):
         ("number\nvalues: [0, 3]", "does not fit what is asked"),
     ],
 )
-def test_a_guess_without_an_answer_is_named(tmp_path, answer, told):
+def test_a_guess_without_an_answer_is_named(kernel, tmp_path, answer, told):
     with pytest.raises(ChapterFailed, match=f"A guess of one.ipynb has no answer: .*{told}"):
-        execute(notebook(tmp_path, ASK.format(answer=answer), "number = 2"))
+        kernel(notebook(tmp_path, ASK.format(answer=answer), "number = 2"))
 
 
-def test_a_guess_before_all_code_is_named(tmp_path):
+def test_a_guess_before_all_code_is_named(kernel, tmp_path):
     with pytest.raises(ChapterFailed, match="there is no code cell"):
-        execute(notebook(tmp_path, ASK.format(answer="2"), "## More", "number = 2"))
+        kernel(notebook(tmp_path, ASK.format(answer="2"), "## More", "number = 2"))
 
 
 def found(answer, **labels):

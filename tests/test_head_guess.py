@@ -513,7 +513,9 @@ def test_a_page_of_the_book_brings_the_patterns_on_request(visit, tmp_path):
     body = figure()._repr_mimebundle_()[0]["text/html"]
     assert ROWS[0]["weights"][:40] not in body and len(gzip.compress(body.encode())) < 12_000
     (tmp_path / "explorables.js").write_text(book_script(), encoding="utf-8")
-    (tmp_path / "page.html").write_text(f"<meta charset=utf-8>{body}<script defer src=explorables.js></script>")
+    (tmp_path / "page.html").write_text(
+        f"<meta charset=utf-8>{body}<script defer src=explorables.js></script>", encoding="utf-8"
+    )
     page = visit((tmp_path / "page.html").as_uri(), offline=True, until="load")
     page.locator(".attn-load").click()
     page.get_by_text("The patterns did not come.").wait_for()

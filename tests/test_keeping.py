@@ -41,7 +41,7 @@ models = [learn(seed) for seed in each(range(3))]
 
 
 @pytest.fixture
-def said(tmp_path):
+def kernel(tmp_path):
     """Run cells in a fresh kernel that no variable of a test run reaches; return what each printed."""
 
     def run(*cells, target="3.0", strength="1.0"):
@@ -55,29 +55,29 @@ def said(tmp_path):
     return run
 
 
-def test_training_runs_on_one_thread_where_no_variable_says_so(said):
-    _, counts = said("print(max(threads()), seen.threads)")
+def test_training_runs_on_one_thread_where_no_variable_says_so(kernel):
+    _, counts = kernel("print(max(threads()), seen.threads)")
     assert counts == f"{os.cpu_count()} {{1}}\n"
 
 
-def test_a_model_is_found_again_in_another_kernel_and_trained_anew_if_anything_changed(said):
+def test_a_model_is_found_again_in_another_kernel_and_trained_anew_if_anything_changed(kernel):
     show = "print(len(seen.taken) > 0, models[2].params['W'], models[2].losses[-1])"
-    told, first = said(show)
+    told, first = kernel(show)
     assert told == "" and first.startswith("True")
-    told, again = said(show)
+    told, again = kernel(show)
     assert told.startswith("3 of 3 models had been trained before") and "attn.keeping.forget()" in told
     assert again == first.replace("True", "False")
     for change in ({"target": "4.0"}, {"strength": "0.5"}):  # one is a global behind a function that a function calls
-        told, anew = said(show, **change)
+        told, anew = kernel(show, **change)
         assert told == "" and anew.startswith("True") and anew != first
-    told, after = said("from attn import keeping; keeping.forget(); learn(0); print(len(seen.taken))")
+    told, after = kernel("from attn import keeping; keeping.forget(); learn(0); print(len(seen.taken))")
     assert after == "10\n"
 
 
-def test_a_cell_that_is_stopped_stops_the_run_and_leaves_what_it_had(said):
+def test_a_cell_that_is_stopped_stops_the_run_and_leaves_what_it_had(kernel):
     stop = "def gradients(strength, params, row):\n    raise KeyboardInterrupt\nlearn(7)"
     with pytest.raises(CellExecutionError, match="KeyboardInterrupt"):
-        said(stop, "print('the next cell')")
+        kernel(stop, "print('the next cell')")
 
 
 def test_what_a_function_is_made_of_decides_and_not_where_it_was_written():
@@ -100,6 +100,6 @@ def test_what_cannot_be_compared_or_kept_is_done_anew(tmp_path, monkeypatch):
     assert keeping.remember(lambda: next(numbers), "a") == (0, False)
     assert keeping.remember(lambda: next(numbers), "a") == (0, True)
     assert keeping.remember(lambda: next(numbers), (n for n in "ab")) == (1, False)
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").touch()
     monkeypatch.setattr(keeping, "FOLDER", tmp_path / "file" / "models")
     assert keeping.remember(lambda: next(numbers), "a") == (2, False)

@@ -8,7 +8,7 @@ import build
 import nbformat
 import pytest
 from kernels import FAMILIES, differences, environment, runnable
-from notebooks import execute, read
+from notebooks import read
 from prose import unprinted
 from solve import ANSWERS, solve
 
@@ -19,9 +19,9 @@ MEGABYTES = 700
 def pytest_generate_tests(metafunc):
     if "path" in metafunc.fixturenames:
         metafunc.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-    if "kernel" in metafunc.fixturenames:
+    if "family" in metafunc.fixturenames:
         known = runnable() or [None]
-        metafunc.parametrize("kernel", known if metafunc.config.getoption("kernels") == "all" else known[-1:])
+        metafunc.parametrize("family", known if metafunc.config.getoption("kernels") == "all" else known[-1:])
 
 
 @pytest.fixture(scope="session")
@@ -45,12 +45,14 @@ def installed(tmp_path_factory):
     return variables
 
 
-def test_a_chapter_comes_out_the_same_from_the_package_and_with_its_solutions(path, kernel, installed, tmp_path):
+def test_a_chapter_comes_out_the_same_from_the_package_and_with_its_solutions(
+    path, family, installed, kernel, tmp_path
+):
     solved, folder = solve(read(path), ANSWERS[path.name[:2]]), tmp_path / "empty"
     folder.mkdir()
     nbformat.write(solved, tmp_path / path.name)
-    variables = installed | (environment(kernel) if kernel else {})
-    executed = execute(tmp_path / path.name, folder=folder, variables=variables)
+    variables = installed | (environment(family) if family else {})
+    executed = kernel(tmp_path / path.name, folder=folder, variables=variables)
     assert "\n\n".join(differences(solved, executed)) == ""
     assert unprinted(read(path), executed) == {}
     if sys.platform == "linux":
@@ -64,7 +66,7 @@ def test_the_book_shows_what_is_committed(path, book):
         assert executed.metadata.used["megabytes"] <= MEGABYTES
 
 
-def test_what_is_chaotic_is_seen_and_what_depends_on_the_clock_is_not(tmp_path):
+def test_what_is_chaotic_is_seen_and_what_depends_on_the_clock_is_not(kernel, tmp_path):
     families = runnable()
     if len(families) < 2:
         pytest.skip(f"this processor computes in one way only: {families}")
@@ -76,7 +78,7 @@ def test_what_is_chaotic_is_seen_and_what_depends_on_the_clock_is_not(tmp_path):
     cells = [nbformat.v4.new_code_cell(code) for code in ("import numpy as np", calm, wild, clock)]
     cells[-1].metadata.tags = ["clock"]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "wild.ipynb")
-    first, last = (execute(tmp_path / "wild.ipynb", variables=environment(families[i])) for i in (0, -1))
+    first, last = (kernel(tmp_path / "wild.ipynb", variables=environment(families[i])) for i in (0, -1))
     (found,) = differences(first, last)
     assert found.startswith(wild)
 

@@ -78,7 +78,7 @@ def lab(tmp_path):
     command += ["--IdentityProvider.token=", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
     folders = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     environment = {name: value for name, value in {**os.environ, **folders}.items() if name != "TQDM_DISABLE"}
-    with open(tmp_path / "log", "w") as log:
+    with open(tmp_path / "log", "w", encoding="utf-8") as log:
         server = subprocess.Popen(
             [*command, f"--ServerApp.root_dir={tmp_path}"], env=environment, stdout=log, stderr=log
         )
@@ -89,7 +89,7 @@ def lab(tmp_path):
                 urllib.request.urlopen(f"{address}/api").close()
                 break
             except OSError:
-                assert server.poll() is None, (tmp_path / "log").read_text()
+                assert server.poll() is None, (tmp_path / "log").read_text(encoding="utf-8")
                 time.sleep(0.5)
         yield f"{address}/lab/tree"
     finally:

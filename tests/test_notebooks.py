@@ -9,7 +9,7 @@ import nbformat
 import pages
 import pytest
 import yaml
-from notebooks import execute, exercises, normalise, read
+from notebooks import exercises, normalise, read
 from prose import missing, printed, questions, shown, unprinted
 from solve import ANSWERS, names, solve
 
@@ -63,9 +63,9 @@ def test_a_chapter_reads_on_github_its_pictures_small_and_no_answer_before_its_q
     assert sum(len(picture) for picture in pictures) * 3 / 4 <= 60_000
 
 
-def test_figures_are_drawn_sharp_and_the_same_every_time():
+def test_figures_are_drawn_sharp_and_the_same_every_time(kernel):
     def figures():
-        outputs = [output for cell in execute(TEMPLATE).cells for output in cell.get("outputs", [])]
+        outputs = [output for cell in kernel(TEMPLATE).cells for output in cell.get("outputs", [])]
         return [output.data["image/svg+xml"] for output in outputs if "image/svg+xml" in output.get("data", {})]
 
     first = figures()

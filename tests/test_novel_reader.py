@@ -34,7 +34,9 @@ def unloaded(visit, beside):
     def open_page(figure, **options):
         body = figure._repr_mimebundle_()[0]["text/html"]
         style = f"<meta charset=utf-8><style>{read_source('explorables.css')}</style>"
-        (beside / "page.html").write_text(f"<!doctype html>{style}{body}<script defer src=explorables.js></script>")
+        (beside / "page.html").write_text(
+            f"<!doctype html>{style}{body}<script defer src=explorables.js></script>", encoding="utf-8"
+        )
         return visit((beside / "page.html").as_uri(), offline=True, until="load", **options)
 
     return open_page
@@ -347,12 +349,12 @@ def test_the_model_comes_on_request_with_its_size_said(unloaded):
 
 def test_a_model_that_is_not_there_is_told_and_may_be_tried_again(unloaded, beside):
     missing = beside / "novels-3.js"
-    text = missing.read_text()
+    text = missing.read_bytes()
     missing.unlink()
     page = unloaded(NovelReader(TEXTS))
     page.locator(".attn-load").click()
     page.get_by_text("The model did not come.").wait_for()
-    missing.write_text(text)
+    missing.write_bytes(text)
     page.locator(".attn-load").click()
     page.locator(".attn-token").first.wait_for()
 

@@ -9,6 +9,9 @@ import pytest
 
 from attn.recordings import FOLDER, read_recording
 
+# A learning rate that is 1 % off changes the mean loss of the first steps by 0.0008 or more, the rounding of another
+# processor by 0.00001 at most, in the kinds that are measured again; "without" of the_root is chaotic, and is not.
+LOSS = 2e-4
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
@@ -33,7 +36,7 @@ def test_learning_to_attend_begins_as_it_was_recorded(kind):
     recording = read_recording("learning_to_attend")
     recorded = recording["runs"][kind][1]
     again = learning_to_attend.learn(1, *learning_to_attend.KINDS[kind], n_taken=recording["every"])
-    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     for part in ("seen", "new"):
         np.testing.assert_allclose(again[part], recorded[part][:2], atol=0.02)
     assert [run["seed"] for run in recording["runs"][kind]] == [0, 1, 2, 3, 4]
@@ -46,7 +49,7 @@ def test_two_questions_begin_as_they_were_recorded(n_heads):
     recording = read_recording("two_questions")
     recorded = recording["runs"][str(n_heads)][1]
     again = two_questions.learn(1, n_heads, n_taken=recording["every"])
-    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     for question in two_questions.ASKED:
         np.testing.assert_allclose(again[question], recorded[question][:2], atol=0.02)
     assert [run["seed"] for run in recording["runs"][str(n_heads)]] == [0, 1, 2, 3, 4]
@@ -58,7 +61,7 @@ def test_key_spaces_begin_as_they_were_recorded():
     recording = read_recording("key_spaces")
     recorded = recording["runs"]["0.02"][1]
     again = key_spaces.learn(1, 0.02, n_taken=recording["every"])
-    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     np.testing.assert_allclose(again["right"], recorded["right"][:2], atol=0.03)
     for space in ("keys", "queries", "scores", "pronouns"):
         np.testing.assert_allclose(again["before"][space], recorded["before"][space], atol=1e-3)
@@ -72,18 +75,18 @@ def test_copying_begins_as_it_was_recorded(kind):
     recording = read_recording("copying")
     recorded = recording["runs"][kind][1]
     again = copying.learn(1, *copying.KINDS[kind], n_taken=recording["every"])
-    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     np.testing.assert_allclose(again["right"], recorded["right"][:2], atol=0.02)
     assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(5))] * 4
 
 
-@pytest.mark.parametrize("kind", ["without", "without, quiet start, slow"])
+@pytest.mark.parametrize("kind", ["root, loud start, slow", "without, quiet start, slow"])
 def test_the_root_begins_as_it_was_recorded(kind):
     import the_root
 
     recording = read_recording("the_root")
     again = the_root.learn(1, *the_root.KINDS[kind], n_taken=recording["every"])
-    np.testing.assert_allclose(again["loss"], recording["runs"][kind][1]["loss"][:1], atol=2e-3)
+    np.testing.assert_allclose(again["loss"], recording["runs"][kind][1]["loss"][:1], atol=LOSS)
     assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(5))] * 6
 
 
@@ -94,7 +97,7 @@ def test_small_tales_begin_as_they_were_recorded(kind):
     recording = read_recording("small_tales")
     recorded, taken = recording["runs"][kind][1], recording["every"]
     again = small_tales.learn(1, *small_tales.KINDS[kind], n_taken=taken)
-    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     np.testing.assert_allclose(again["new"], recorded["new"][:2], atol=1e-3)
     np.testing.assert_allclose(again["he or she"], recorded["he or she"][:2], atol=0.1)
     assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(10))] * 4
@@ -107,7 +110,7 @@ def test_positions_begin_as_they_were_recorded(kind):
     recording = read_recording("positions")
     recorded, taken = recording["runs"][kind][1], recording["every"]
     again = positions.learn(1, *positions.KINDS[kind], n_taken=taken)
-    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=1e-3)
+    np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     for length in ("short", "long"):
         np.testing.assert_allclose(again[length], recorded[length][:2], atol=0.02)
     assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(5))] * 15
@@ -134,7 +137,7 @@ def test_depth_begins_as_it_was_recorded(way):
     for kind in (f"2 layers, {way}", f"8 layers, {way}, warm-up"):
         recorded, taken = recording["runs"][kind][1], recording["every"]
         again = depth.learn(1, *depth.KINDS[kind], n_taken=taken)
-        np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=2e-3)
+        np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
         np.testing.assert_allclose(again["right"], recorded["right"][:2], atol=0.1)
     assert [[run["seed"] for run in runs] for runs in recording["runs"].values()] == [list(range(5))] * 36
 

@@ -60,7 +60,7 @@ def stamp_of(made):
 
 def stamp(made, source):
     """Note what the file or folder was made from, and what it is."""
-    stamp_of(made).write_text(f"{source} {contents(made)}")
+    stamp_of(made).write_text(f"{source} {contents(made)}", encoding="utf-8")
 
 
 def is_current(made, source):

@@ -1,5 +1,6 @@
 """Print the whole book into one file, and let the title page offer it: `make pdf`."""
 
+import os
 import shutil
 import sys
 
@@ -7,11 +8,22 @@ import build
 
 PAGE = {"format": "A4", "margin": dict.fromkeys(["top", "bottom", "left", "right"], "18mm")}
 FOOTER = '<p style="width: 100%; text-align: center; font-size: 8px"><span class="pageNumber"></span></p>'
+CHROMIUM = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    *(  # Windows
+        os.path.join(os.environ.get(folder, ""), r"Google\Chrome\Application\chrome.exe")
+        for folder in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")
+    ),
+]
 
 
 def find_chromium():
     """Return the path of a Chromium or Chrome, or None."""
-    return next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 def one_page():
