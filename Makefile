@@ -28,8 +28,10 @@ help:
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml"
 	@echo "make clean   remove what was built and installed"
 
-# The stamp is newer than the lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
-.venv/installed: requirements.txt pyproject.toml $(wildcard $(LAB)/*.* $(LAB)/*/*.* $(LAB)/*/*/*.*)
+# A stamp is newer than a lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
+.venv/installed: requirements.txt
+.venv/lab: binder/requirements.txt  # what JupyterLab alone needs: half as much
+.venv/installed .venv/lab: pyproject.toml $(wildcard $(LAB)/*.* $(LAB)/*/*.* $(LAB)/*/*/*.*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "This book needs Python 3.11 or newer, but '$(PYTHON)' is missing or older; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
@@ -37,8 +39,8 @@ help:
 	$(PYTHON) -m venv .venv
 	sed -n '/^uv==/,/^[^\\]*$$/p' requirements.txt > .venv/uv.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes --requirement .venv/uv.txt
-	$(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python --require-hashes --requirement requirements.txt || \
-	  $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --requirement requirements.txt
+	$(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python --require-hashes --requirement $(filter %requirements.txt,$^) || \
+	  $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --requirement $(filter %requirements.txt,$^)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -72,7 +74,7 @@ bench: book
 	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_*.py -q -p no:cacheprovider -p no:xdist \
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 
-lab: .venv/installed
+lab: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
 	$(BIN)/jupyter lab $(AS_ROOT) chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed

@@ -92,6 +92,36 @@ def test_a_chapter_runs_in_the_kernel_of_this_python_whatever_an_editor_noted(sm
     assert code.outputs[0].text == "2\n"
 
 
+ASKED = "# One\n\n**Before you read on:** how many?\n\n- one\n- two\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# One\n\nIt is 1.5. It is not 2.75, as you see.", "01_one.ipynb: 2.75 in 'It is not 2.75, as you see.'"),
+        ("# One\n\nAbout $n/3 times.", "A formula of 01_one.ipynb is not closed"),
+        (
+            ASKED + "<!-- gues\nanswer: '\"one\"'\n-->",
+            "A guess of 01_one.ipynb cannot be asked: 'how many?' has no comment",
+        ),
+        (
+            ASKED + "<!-- guess\nanswer: 1\nwhy\n-->",
+            "A guess of 01_one.ipynb cannot be asked: the comment of 'how many?' is no",
+        ),
+        (
+            ASKED + "<!-- guess\nanswer: (1\n-->",
+            "cannot be asked: the answer of 'how many?' is no Python: '(' was never closed",
+        ),
+        (ASKED + "<!-- guess\nanswer: 1\nwhen: 2\n-->", "the comment of 'how many?' may have answer, columns"),
+    ],
+)
+def test_what_the_prose_has_wrong_stops_the_build_with_chapter_and_sentence(small_book, text, said):
+    write_chapter(small_book, "print(1.5)", text=text)
+    run = run_build(small_book)
+    assert run.returncode == 1 and said in run.stderr and run.stderr.startswith("The book was not built")
+    assert "Traceback" not in run.stderr
+
+
 @pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}", "{}"], ids=["marks of a merge", "another file"])
 def test_a_chapter_that_is_no_notebook_is_named(small_book, text):
     (small_book / "chapters/01_one.ipynb").write_text(text, encoding="utf-8")

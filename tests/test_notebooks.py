@@ -153,6 +153,16 @@ def test_a_chapter_follows_the_skeleton(path):
     assert explorables, "at least one figure of a chapter is an explorable"
 
 
+@each(NOTEBOOKS)
+def test_a_link_of_the_cell_that_the_book_leaves_out_leads_to_a_heading(path):
+    """Sphinx, which checks all other links, never sees it; JupyterLab opens only what lies beside the notebook."""
+    (cell,) = [cell for cell in read(path).cells if "remove-cell" in cell.metadata.get("tags", [])]
+    (name, heading), *others = re.findall(r"\]\(([^)#]*)#([^)]*)\)", cell.source)
+    page = (FOLDER / name).read_text(encoding="utf-8")
+    assert not others and "/" not in name
+    assert heading in [pages.slug(title) for title in re.findall(r"^#+ (.*)$", page, re.MULTILINE)]
+
+
 @each(CHAPTERS)
 def test_every_section_has_something_to_look_at(path):
     ideas = list(sections(read(path)).items())[:-4]

@@ -58,7 +58,7 @@ def guess_in(cell):
         raise ValueError(f"the comment of {_begins(asked)} may have {told}")
     for key in {"answer", "rows", "columns"} & set(guess):
         try:
-            compile(guess[key], key, "eval")
+            compile(str(guess[key]), key, "eval")
         except SyntaxError as error:
             raise ValueError(f"the {key} of {_begins(asked)} is no Python: {error.msg} in {guess[key]}") from None
     return guess | {"choices": CHOICE.findall(asked.partition("<!--")[0])}
