@@ -116,7 +116,8 @@ def judged(guess, reply):
         if not start <= found["answer"] <= stop:
             raise ValueError(f"the answer {found['answer']} is not on the scale from {start} to {stop}")
         about = {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
-        return about | {"right": significant(found["answer"]), "why": [why.get("low", ""), why.get("high", "")]}
+        right = round(significant(found["answer"]), about["digits"] + 2)
+        return about | {"right": right, "why": [why.get("low", ""), why.get("high", "")]}
     row, column = found["answer"]
     if not (0 <= row < len(found["rows"]) and 0 <= column < len(found["columns"])):
         raise ValueError(f"the pattern of {found['rows']} and {found['columns']} has no place {found['answer']}")
