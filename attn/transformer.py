@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attn._arrays import as_booleans, on_one_thread
+from attn._arrays import as_booleans, on_one_thread, sum_to
 from attn.attention import causal_mask, scaled_dot_product_attention
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.layers import (
-    add,
     embedding,
     feed_forward,
     layer_norm,
@@ -350,20 +349,20 @@ def _embed(params, config, tokens, token_types, start):
     """Look up tokens, and add where they stand and of which type they are."""
     X, n = embedding(tokens, params["embedding"]), tokens.shape[-1]
     if config.positions == "learned":
-        X = add(X, embedding(np.arange(start, start + n), params["positions"]))
+        X = X + embedding(np.arange(start, start + n), params["positions"])
     if config.positions == "sinusoid":
-        X = add(X, sinusoid(n, config.d_model, start=start).astype(X.dtype))
+        X = X + sinusoid(n, config.d_model, start=start).astype(X.dtype)
     if token_types is not None and not config.n_token_types:
         raise ValueError("token types are given, but n_token_types is 0")
     if config.n_token_types:
-        X = add(X, embedding(np.zeros_like(tokens) if token_types is None else token_types, params["token_types"]))
+        X = X + embedding(np.zeros_like(tokens) if token_types is None else token_types, params["token_types"])
     return _after(X, params, config)
 
 
 def _residual(X, p, config, sublayer, *inputs, **options):
     """Return X + sublayer(norm(X)), or norm(X + sublayer(X)), and what the sublayer has seen."""
     update, seen = sublayer(_before(X, p, config), p, config, *inputs, **options)
-    return _after(add(X, update), p, config), seen
+    return _after(X + update, p, config), seen
 
 
 def _before(X, p, config):
@@ -409,14 +408,14 @@ def _unembed(X, params, config):
 
 @differentiable
 def _put(X, place, stream):
-    """Replace rows of the stream; what stood there gets no gradient."""
+    """Replace rows of X; what stood there gets no gradient, and what stands there now gets it."""
     replaced = X.copy()
     replaced[..., place, :] = stream
 
     def backward(grad):
-        grad = grad.copy()
-        grad[..., place, :] = 0
-        return (grad,)
+        grad_X = grad.copy()
+        grad_X[..., place, :] = 0
+        return grad_X, None, sum_to(grad[..., place, :], np.shape(stream))
 
     return replaced, backward
 

@@ -523,6 +523,25 @@ def test_gradients_go_through_interventions():
         assert_allclose(grad, central_differences(loss, array, step=1e-5), rtol=1e-4, atol=1e-8)
 
 
+def test_gradients_go_back_through_a_stream_that_replaces_another():
+    config, params = small()
+    rows, side = tokens(4)[:2], np.random.default_rng(8).normal(size=(2, 4, 11))
+
+    def run():
+        with Trace() as trace:
+            decoder(params, config, rows)
+        other = [Replace(slice(1, 3), np.ones(12), 1), Replace(slice(None), trace.layers[0].after_mlp, 1)]
+        return decoder(params, config, (rows + 1) % 11, interventions=other)
+
+    with Tape() as tape:
+        logits = run()
+    grads = tape.gradients(params, (logits, side))
+    for part, name in [("attention", "W_Q"), ("mlp", "W_1")]:
+        array, grad = params["layer 1"][part][name], grads["layer 1"][part][name]
+        numeric = central_differences(lambda: float(np.sum(run() * side)), array, step=1e-5)
+        assert_allclose(grad, numeric, rtol=1e-4, atol=1e-7)
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
