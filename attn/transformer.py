@@ -431,7 +431,9 @@ def _check_params(params, config):
     if _shapes(params) == expected:
         return
     expected, found = dict(_listed(expected)), dict(_listed(_shapes(params)))
-    name = next(name for name in {**expected, **found} if expected.get(name) != found.get(name))
+    name = next((name for name in {**expected, **found} if expected.get(name) != found.get(name)), None)
+    if name is None:  # they differ in parts that hold no parameter
+        return
     if name not in found:
         said = f"the config asks for {name} of shape {expected[name]}, but there is none"
     elif name not in expected:
@@ -445,7 +447,7 @@ _shapes_for = functools.cache(shapes)
 
 
 def _shapes(params):
-    return {name: _shapes(part) if isinstance(part, dict) else np.shape(part) for name, part in params.items()}
+    return {name: _shapes(part) if isinstance(part, dict) else part.shape for name, part in params.items()}
 
 
 def _listed(shapes, path=""):

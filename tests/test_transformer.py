@@ -690,3 +690,8 @@ def test_a_cache_counts_the_tokens_it_holds():
     assert len(cache) == 7
     with pytest.raises(ValueError, match="text has 10 tokens, but this model reads at most 9"):
         decoder(params, config, tokens(3), cache=cache)
+
+
+def test_a_part_without_any_parameter_is_no_parameter():
+    config, params = small()
+    assert_array_equal(decoder({**params, "notes": {}}, config, [1, 2]), decoder(params, config, [1, 2]))
