@@ -137,11 +137,13 @@ def differentiable(layer):
 class Noted(np.ndarray):
     """What a layer gave under a tape. Nobody can write into it, for the way back needs it as it was."""
 
+    __slots__ = ()
+
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         known, out = _is_followed(inputs), options.get("out", ())
-        if known and (ufunc, method, options) == (np.add, "__call__", {}):
+        if known and ufunc is np.add and method == "__call__" and not options:
             return _sum(*inputs)
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if out:
             _refuse_if(_is_followed((inputs, out)), f"{name} in place")
             options["out"] = tuple(map(_plain, out))
