@@ -35,6 +35,20 @@ def as_booleans(name, mask):
     return mask.astype(bool, copy=False)
 
 
+def as_tokens(tokens):
+    """Return tokens as an array with an axis of positions, or say what they are instead."""
+    try:
+        tokens = np.asarray(tokens)
+    except ValueError:
+        lengths = sorted({np.size(row) for row in tokens})
+        raise ValueError(f"texts side by side need one length, but theirs are {lengths}: pad them") from None
+    if tokens.dtype.kind == "U":
+        raise TypeError(f"tokens are integers, but this is the text {str(tokens.flat[0])!r}: encode it first")
+    if tokens.ndim == 0:
+        raise ValueError("tokens need an axis of positions, but there is a single number")
+    return tokens
+
+
 def check_tokens(tokens, vocab_size):
     """Refuse tokens that are none of the vocabulary, with the first of them."""
     unknown = [int(token) for token in tokens if not 0 <= token < vocab_size]

@@ -173,6 +173,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     return (output.astype(kind, copy=False), weights.astype(kind, copy=False)), backward
 
 
+@differentiable
 def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
     """Compute attention a block at a time, without ever holding all scores.
 
@@ -230,7 +231,11 @@ def blockwise_attention(Q, K, V, *, causal=False, scale=None, block_size=None):
             first_hidden = n_keys - n_queries + start + 1 if causal else None
             blocks = _score_blocks(Q[head][rows] * scale, K[head], V[head], first_hidden, block_size, room)
             output[head][rows] = online_softmax(blocks, bound)
-    return (output / headroom if headroom < 1 else output).astype(kind, copy=False)
+
+    def backward(grad):
+        raise TypeError("blockwise_attention has no way back: under a tape, use scaled_dot_product_attention")
+
+    return (output / headroom if headroom < 1 else output).astype(kind, copy=False), backward
 
 
 def online_softmax(blocks, bound=np.inf):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from attn._arrays import as_tokens
 from attn.attention import softmax
 from attn.transformer import Cache, decoder
 
@@ -36,8 +37,8 @@ def generate(params, config, tokens, n_new, *, temperature=0.0, top_k=None, rng=
     ValueError
         If there is no token to begin with, or temperature, top_k and rng contradict each other.
     """
-    tokens = np.asarray(tokens)
-    if tokens.ndim == 0 or tokens.shape[-1] == 0:
+    tokens = as_tokens(tokens)
+    if tokens.shape[-1] == 0:
         raise ValueError("generation needs at least one token to begin with")
     if config.unembedding == "none":
         raise ValueError("generation needs logits, but the model's unembedding is none")

@@ -2,15 +2,20 @@
 
 import functools
 import hashlib
+import site
+import sys
+import sysconfig
 import types
 from pathlib import Path
 
 import joblib
 import numpy as np
+from joblib.hashing import NumpyHasher
 from platformdirs import user_cache_path
 
 FOLDER = user_cache_path("attention-worked-out")
 ROOM = "500M"  # the models that were asked for longest ago make way
+INSTALLED = [sysconfig.get_path("stdlib"), *site.getsitepackages(), site.getusersitepackages(), Path(__file__).parent]
 
 
 def remember(work, *inputs):
@@ -21,7 +26,8 @@ def remember(work, *inputs):
     work : callable
         Takes nothing; what it returns can be pickled.
     *inputs : object
-        All that the result depends on. A function of a notebook counts as its code and all that its code names.
+        All that the result depends on. A function of a notebook, or of a module that is not installed, counts as its
+        code and all that its code names.
 
     Returns
     -------
@@ -30,11 +36,11 @@ def remember(work, *inputs):
         Whether it was kept from before.
     """
     try:
-        key = joblib.hash([_package(), np.__version__, [_told(value) for value in inputs]])
+        key = _Hasher().hash([_package(), np.__version__, inputs])
         memory = joblib.Memory(FOLDER, verbose=0)
         done = memory.cache(_do, ignore=["work"])
         known = done.check_call_in_cache(key, work)
-    except (OSError, TypeError):  # a folder that cannot be written; an input that cannot be compared
+    except Exception:  # a folder that cannot be written; an input that cannot be compared, for whatever reason
         return work(), False
     result = done(key, work)
     if not known:
@@ -58,29 +64,52 @@ def _package():
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _told(value, on_the_way=()):
-    """Return what a value is made of, so that it is equal in another kernel: a function as its code and what it names.
+class _Hasher(NumpyHasher):
+    """Hashes what the reader wrote, in a notebook or a module, as it is in memory: its file may have changed since."""
 
-    Functions of the package and of libraries are told by their names.
-    """
-    if id(value) in on_the_way:  # a function that calls itself
-        return "itself"
-    tell = functools.partial(_told, on_the_way=(*on_the_way, id(value)))
-    if isinstance(value, dict):
-        return [[name, tell(part)] for name, part in value.items()]
-    if isinstance(value, (list, tuple)):
-        return [tell(part) for part in value]
-    if isinstance(value, functools.partial):
-        return tell([value.func, value.args, value.keywords])
-    if isinstance(value, types.FunctionType) and value.__module__ == "__main__":
-        named = {name: value.__globals__[name] for name in _names(value.__code__) if name in value.__globals__}
-        held = [cell.cell_contents for cell in value.__closure__ or ()]
-        return [_code(value.__code__), tell([named, held, value.__defaults__, value.__kwdefaults__])]
-    if isinstance(value, types.ModuleType):
-        return value.__name__
-    if isinstance(value, type) and value.__module__ == "__main__":
-        raise TypeError(f"what the class {value.__name__} does cannot be compared")
-    return joblib.hash(value)
+    dispatch = NumpyHasher.dispatch.copy()
+
+    def save(self, thing):
+        try:
+            super().save(thing)
+        except TypeError as error:  # joblib would take it for keys of a dict that cannot be sorted, and go on
+            raise ValueError(*error.args) from None
+
+    def save_function(self, function):
+        self.memoize(function)  # it may call itself
+        code, known = function.__code__, function.__globals__
+        if _is_installed(code.co_filename):
+            told = function.__module__, function.__qualname__
+        else:
+            told = _code(code), {name: known[name] for name in _names(code) if name in known}
+        held = [cell.cell_contents for cell in function.__closure__ or ()]
+        self.save([told, held, function.__defaults__, function.__kwdefaults__])
+
+    def save_module(self, module):
+        self.memoize(module)
+        parts = {name: part for name, part in vars(module).items() if not name.startswith("__")}
+        self.save([module.__name__, parts if _is_own(module) else None])
+
+    def save_global(self, thing, name=None):
+        module = getattr(thing, "__module__", None)
+        if module == "__main__" or _is_own(sys.modules.get(module)):
+            raise ValueError(f"what {thing} does cannot be compared")
+        super().save_global(thing, name)
+
+    dispatch[types.FunctionType] = save_function
+    dispatch[types.ModuleType] = save_module
+    dispatch[type] = save_global
+
+
+def _is_own(module):
+    """Return whether a module is the reader's: it comes from a file, and is not installed."""
+    places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+    return not all(map(_is_installed, filter(None, places)))
+
+
+def _is_installed(file):
+    """Return whether code is Python's, a library's or this package's, and so is told by its name and its version."""
+    return file.startswith("<frozen") or any(Path(file).is_relative_to(folder) for folder in INSTALLED)
 
 
 def _names(code):
@@ -89,4 +118,17 @@ def _names(code):
 
 
 def _code(code):
-    return [code.co_code, code.co_names, [_code(c) if isinstance(c, types.CodeType) else c for c in code.co_consts]]
+    """Return all that decides what code does: the same wherever it was written."""
+    parts = (
+        "code",
+        "names",
+        "varnames",
+        "freevars",
+        "cellvars",
+        "argcount",
+        "posonlyargcount",
+        "kwonlyargcount",
+        "flags",
+    )
+    consts = [_code(part) if isinstance(part, types.CodeType) else part for part in code.co_consts]
+    return [*(getattr(code, f"co_{part}") for part in (*parts, "exceptiontable")), consts]

@@ -85,7 +85,9 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
     Raises
     ------
     ValueError
-        If sizes do not fit, or entries are so large that their variance cannot be held.
+        If sizes do not fit.
+    OverflowError
+        If entries are so large that their variance cannot be held.
     TypeError
         If an input does not hold real numbers.
 
@@ -105,7 +107,7 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
     if not np.isfinite(variance).all():
         lost = rows[np.isfinite(rows).all(axis=1) & ~np.isfinite(variance[:, 0])]
         if lost.size:
-            raise ValueError(f"layer_norm squares entries, and {np.abs(lost).max():.0e} squared overflows {X.dtype}")
+            raise OverflowError(f"layer_norm squares entries, and {np.abs(lost).max():.0e} squared overflows {X.dtype}")
     inverse = 1 / np.sqrt(variance + epsilon)
     normal *= inverse
     output = normal * gain

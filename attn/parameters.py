@@ -49,7 +49,7 @@ class TransformerConfig:
     Raises
     ------
     ValueError
-        If a size is none, a choice is unknown, or two of them contradict each other.
+        If a size is not positive, a choice is unknown, or two of them contradict each other.
 
     Examples
     --------
@@ -115,6 +115,48 @@ def _check_size(name, size, smallest=1):
     if not isinstance(size, int) or isinstance(size, bool) or size < smallest:
         kind = "a positive integer" if smallest else "zero or a positive integer"
         raise ValueError(f"{name} must be {kind}, but is {size!r}")
+
+
+def shapes(config):
+    """Return the shape of each parameter of a transformer.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+
+    Returns
+    -------
+    nested dict of tuples of int
+        In the order in which `init_transformer` draws the parameters.
+    """
+    d_model, heads, key_heads, d_k = config.d_model, config.n_heads, config.n_key_heads, config.d_k
+    norm = {} if config.norm == "none" else {"norm": {"gain": (d_model,), "bias": (d_model,)}}
+    attention = {
+        **norm,
+        **{"W_Q": (heads, d_model, d_k), "W_K": (key_heads, d_model, d_k), "W_V": (key_heads, d_model, d_k)},
+        "W_O": (heads, d_k, d_model),
+    }
+    relative = {"relative": (heads, 2 * config.max_distance + 1)} if config.positions == "relative" else {}
+    biases = {"b_Q": (heads, d_k), "b_K": (key_heads, d_k), "b_V": (key_heads, d_k), "b_O": (d_model,)}
+    biases = biases if config.biases == "all" else {}
+    layer = {"attention": {**attention, **relative, **biases}}
+    if config.cross:
+        layer["cross"] = {**attention, **biases}
+    if config.d_ff:
+        mlp_biases = {"b_1": (config.d_ff,), "b_2": (d_model,)} if config.biases != "none" else {}
+        layer["mlp"] = {**norm, "W_1": (d_model, config.d_ff), "W_2": (config.d_ff, d_model), **mlp_biases}
+    tables = {"embedding": (config.vocab_size, d_model)}
+    if config.positions == "learned":
+        tables["positions"] = (config.n_positions, d_model)
+    if config.n_token_types:
+        tables["token_types"] = (config.n_token_types, d_model)
+    last = {"W": (d_model, config.vocab_size), **({"b": (config.vocab_size,)} if config.biases != "none" else {})}
+    return {
+        **tables,
+        **{f"layer {number}": layer for number in range(1, config.n_layers + 1)},
+        **norm,
+        **({"unembedding": last} if config.unembedding == "separate" else {}),
+    }
 
 
 def count_parameters(config):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from attn.progress import reader_waits, tell_kept
 from attn.progress import steps as progress
 from attn.tape import leaves
 
-stopped = None  # what was trained when a reader stopped it
+stopped = None  # what was trained when a reader stopped it, or when it diverged
 
 
 def cross_entropy(logits, targets, loss_mask=None):
@@ -162,10 +163,15 @@ class Adam:
         ------
         ValueError
             If a gradient is missing, or has another shape than its parameter.
+        FloatingPointError
+            If the length of the gradient is not finite.
         """
         (beta_1, beta_2), grad, change = self._betas, self._grad, self._change
         np.concatenate([part.ravel() for part in _in_order(self.params, grads)], out=grad, casting="same_kind")
-        grad *= min(1.0, clip / (float(grad @ grad) ** 0.5 + 1e-12))
+        length = float(grad @ grad) ** 0.5
+        if not np.isfinite(length):
+            raise FloatingPointError(f"the length of the gradient is {length}")
+        grad *= min(1.0, clip / (length + 1e-12))
         self._n_steps += 1
         self._mean *= beta_1
         self._mean += np.multiply(grad, 1 - beta_1, out=change)
@@ -179,7 +185,9 @@ class Adam:
         self._vector -= change
 
 
-def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0, probe=None, probe_every=1):
+def train(
+    params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0, probe=None, probe_every=1, n_taken=None
+):
     """Train by Adam with warm-up, linear decay and clipped gradients.
 
     In a notebook a bar shows how far it is, and training again from the same start on the same batches by the same code
@@ -204,6 +212,8 @@ def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0,
     probe : callable, optional
         Takes params, returns anything worth recording.
     probe_every : int
+    n_taken : int, optional
+        How many of the planned steps are taken; all unless given.
 
     Returns
     -------
@@ -211,13 +221,20 @@ def train(params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0,
 
     Raises
     ------
+    ValueError
+        If there are fewer batches than steps.
+    FloatingPointError
+        If a loss or a gradient is not finite; `attn.training.stopped` then holds what was trained so far.
     KeyboardInterrupt
         If it is interrupted; `attn.training.stopped` then holds what was trained so far.
     """
+    n_taken = steps if n_taken is None else n_taken
+    data = list(islice(data, n_taken))
+    if len(data) < n_taken:
+        raise ValueError(f"{n_taken} steps need as many batches, but the data ended after {len(data)}")
     settings = steps, learning_rate, warm_up, clip, probe_every
     if not reader_waits():
         return _train(params, gradients, data, probe, *settings)
-    data = list(data)
     work = partial(_train, params, gradients, data, probe, *settings)
     trained, known = remember(work, params, gradients, data, probe, settings)
     if known:
@@ -234,11 +251,13 @@ def _train(params, gradients, data, probe, steps, learning_rate, warm_up, clip, 
     if probe:
         trained.probes.append(probe(adam.params))
     try:
-        with progress(steps) as advance:
+        with progress(len(data)) as advance:
             for step, batch in enumerate(data, start=1):
                 loss, grads = gradients(adam.params, *batch)
-                trained.losses.append(loss)
+                if not np.isfinite(loss):
+                    raise FloatingPointError(f"the loss is {loss}")
                 adam.step(grads, learning_rate * schedule(step, steps, warm_up), clip=clip)
+                trained.losses.append(loss)
                 if probe and step % probe_every == 0:
                     trained.probes.append(probe(adam.params))
                 advance()
@@ -246,6 +265,10 @@ def _train(params, gradients, data, probe, steps, learning_rate, warm_up, clip, 
         stopped = trained
         print(f"Stopped after {len(trained.losses)} of {steps} steps; attn.training.stopped is what was trained.")
         raise
+    except (FloatingPointError, OverflowError) as error:
+        stopped, done = trained, len(trained.losses)
+        advice = f"try a lower learning_rate than {learning_rate:g}" if done else "look at the parameters and the data"
+        raise FloatingPointError(f"training diverged at step {done + 1}: {error}; {advice}") from None
     return trained
 
 

@@ -5,16 +5,16 @@ from 1, as their names in the parameters are, and heads from 0.
 """
 
 import functools
+import math
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from attn._arrays import as_booleans, on_one_thread
+from attn._arrays import as_booleans, as_tokens, on_one_thread, sum_to
 from attn.attention import causal_mask, scaled_dot_product_attention
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.layers import (
-    add,
     embedding,
     feed_forward,
     layer_norm,
@@ -24,6 +24,7 @@ from attn.layers import (
     sinusoid,
     unembedding,
 )
+from attn.parameters import shapes
 from attn.tape import differentiable
 
 _open_trace = ContextVar("open trace", default=None)
@@ -172,55 +173,20 @@ def init_transformer(rng, config, *, dtype=np.float32):
         have tied embeddings, which are an unembedding as well; other embeddings have variance 1,
         gains are one, biases and relative positions zero.
     """
-    d_model, heads, key_heads, d_k = config.d_model, config.n_heads, config.n_key_heads, config.d_k
-
-    def matrix(*shape, variance):
-        return _draw(rng, shape, variance, dtype)
-
-    def norm():
-        parts = {"gain": np.ones(d_model, dtype), "bias": np.zeros(d_model, dtype)}
-        return {} if config.norm == "none" else {"norm": parts}
-
-    def zeros(wanted, **shapes):
-        return {name: np.zeros(shape, dtype) for name, shape in shapes.items()} if wanted else {}
-
-    def attention(is_self):
-        matrices = {
-            "W_Q": matrix(heads, d_model, d_k, variance=1 / d_model),
-            "W_K": matrix(key_heads, d_model, d_k, variance=1 / d_model),
-            "W_V": matrix(key_heads, d_model, d_k, variance=1 / d_model),
-            "W_O": matrix(heads, d_k, d_model, variance=1 / (heads * d_k)),
-        }
-        has_table = is_self and config.positions == "relative"
-        table = zeros(has_table, relative=(heads, 2 * (config.max_distance or 0) + 1))
-        biases = zeros(
-            config.biases == "all", b_Q=(heads, d_k), b_K=(key_heads, d_k), b_V=(key_heads, d_k), b_O=(d_model,)
-        )
-        return {**norm(), **matrices, **table, **biases}
-
-    def mlp():
-        biases = zeros(config.biases != "none", b_1=(config.d_ff,), b_2=(d_model,))
-        W_1 = matrix(d_model, config.d_ff, variance=1 / d_model)
-        return {**norm(), "W_1": W_1, "W_2": matrix(config.d_ff, d_model, variance=1 / config.d_ff), **biases}
-
     tied = config.unembedding == "tied"
-    params = {"embedding": matrix(config.vocab_size, d_model, variance=1 / d_model if tied else 1)}
-    if config.positions == "learned":
-        params["positions"] = matrix(config.n_positions, d_model, variance=1 / d_model if tied else 1)
-    if config.n_token_types:
-        params["token_types"] = matrix(config.n_token_types, d_model, variance=1 / d_model if tied else 1)
-    for number in range(1, config.n_layers + 1):
-        layer = params[f"layer {number}"] = {"attention": attention(is_self=True)}
-        if config.cross:
-            layer["cross"] = attention(is_self=False)
-        if config.d_ff:
-            layer["mlp"] = mlp()
-    params.update(norm())
-    if config.unembedding == "separate":
-        params["unembedding"] = init_linear(rng, d_model, config.vocab_size, dtype=dtype)
-        if config.biases == "none":
-            del params["unembedding"]["b"]
-    return params
+
+    def draw(name, shape):
+        if isinstance(shape, dict):
+            return {inner: draw(inner, part) for inner, part in shape.items()}
+        if name == "gain":
+            return np.ones(shape, dtype)
+        if name in ("embedding", "positions", "token_types"):
+            return _draw(rng, shape, 1 / config.d_model if tied else 1, dtype)
+        if name.startswith("W"):
+            return _draw(rng, shape, 1 / math.prod(shape[:-1] if name == "W_O" else shape[-2:-1]), dtype)
+        return np.zeros(shape, dtype)
+
+    return draw("", shapes(config))
 
 
 def init_linear(rng, d_in, d_out, *, dtype=np.float32):
@@ -263,7 +229,7 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     TypeError
         If tokens are not integers, or a mask is neither boolean nor made of 0 and 1.
     """
-    tokens = _checked(config, tokens, None, 0, interventions)
+    tokens, interventions = _checked(params, config, tokens, None, 0, interventions)
     if mask is not None and np.shape(mask) != tokens.shape:
         raise ValueError(f"a mask of shape {np.shape(mask)} does not fit tokens of shape {tokens.shape}")
     X = _embed(params, config, tokens, token_types, 0)
@@ -301,7 +267,7 @@ def decoder(params, config, tokens, *, context=None, context_mask=None, cache=No
         If tokens are not integers, or a mask is neither boolean nor made of 0 and 1.
     """
     start = len(cache or ())
-    tokens = _checked(config, tokens, context, start, interventions)
+    tokens, interventions = _checked(params, config, tokens, context, start, interventions)
     X = _embed(params, config, tokens, None, start)
     seen, options = causal_mask(tokens.shape[-1], start + tokens.shape[-1]), {"cache": cache, "start": start}
     return _run(X, params, config, seen, context, _for_all_heads(context_mask), interventions=interventions, **options)
@@ -350,20 +316,20 @@ def _embed(params, config, tokens, token_types, start):
     """Look up tokens, and add where they stand and of which type they are."""
     X, n = embedding(tokens, params["embedding"]), tokens.shape[-1]
     if config.positions == "learned":
-        X = add(X, embedding(np.arange(start, start + n), params["positions"]))
+        X = X + embedding(np.arange(start, start + n), params["positions"])
     if config.positions == "sinusoid":
-        X = add(X, sinusoid(n, config.d_model, start=start).astype(X.dtype))
+        X = X + sinusoid(n, config.d_model, start=start).astype(X.dtype)
     if token_types is not None and not config.n_token_types:
         raise ValueError("token types are given, but n_token_types is 0")
     if config.n_token_types:
-        X = add(X, embedding(np.zeros_like(tokens) if token_types is None else token_types, params["token_types"]))
+        X = X + embedding(np.zeros_like(tokens) if token_types is None else token_types, params["token_types"])
     return _after(X, params, config)
 
 
 def _residual(X, p, config, sublayer, *inputs, **options):
     """Return X + sublayer(norm(X)), or norm(X + sublayer(X)), and what the sublayer has seen."""
     update, seen = sublayer(_before(X, p, config), p, config, *inputs, **options)
-    return _after(add(X, update), p, config), seen
+    return _after(X + update, p, config), seen
 
 
 def _before(X, p, config):
@@ -409,14 +375,16 @@ def _unembed(X, params, config):
 
 @differentiable
 def _put(X, place, stream):
-    """Replace rows of the stream; what stood there gets no gradient."""
+    """Replace rows of X; what stood there gets no gradient, and what stands there now gets it."""
     replaced = X.copy()
+    if X.size and not X[..., place, :].size:
+        raise ValueError(f"there is nothing to replace at {place} in a text of {X.shape[-2]} tokens")
     replaced[..., place, :] = stream
 
     def backward(grad):
-        grad = grad.copy()
-        grad[..., place, :] = 0
-        return (grad,)
+        grad_X = grad.copy()
+        grad_X[..., place, :] = 0
+        return grad_X, None, sum_to(grad[..., place, :], np.shape(stream))
 
     return replaced, backward
 
@@ -457,11 +425,44 @@ def _for_all_heads(mask):
     return None if mask is None else as_booleans("a mask", mask)[..., None, None, :]
 
 
-def _checked(config, tokens, context, start, interventions):
-    """Return the tokens as an array, or say what does not fit the config."""
-    tokens = np.asarray(tokens)
-    if tokens.ndim == 0:
-        raise ValueError("tokens need an axis of positions, but there is a single number")
+def _check_params(params, config):
+    """Refuse parameters of other names or shapes than `init_transformer` draws for a config, with the first of them."""
+    expected = _shapes_for(config)
+    if _shapes(params) == expected:
+        return
+    expected, found = dict(_listed(expected)), dict(_listed(_shapes(params)))
+    name = next((name for name in {**expected, **found} if expected.get(name) != found.get(name)), None)
+    if name is None:  # they differ in parts that hold no parameter
+        return
+    if name not in found:
+        said = f"the config asks for {name} of shape {expected[name]}, but there is none"
+    elif name not in expected:
+        said = f"there is {name}, but the config asks for none"
+    else:
+        said = f"the config asks for {name} of shape {expected[name]}, but it has shape {found[name]}"
+    raise ValueError(f"params and config do not belong together: {said}")
+
+
+_shapes_for = functools.cache(shapes)
+
+
+def _shapes(params):
+    return {name: _shapes(part) if isinstance(part, dict) else part.shape for name, part in params.items()}
+
+
+def _listed(shapes, path=""):
+    """Yield the path and the shape of each parameter."""
+    for name, part in shapes.items():
+        if isinstance(part, dict):
+            yield from _listed(part, f"{path}{name} / ")
+        else:
+            yield f"{path}{name}", part
+
+
+def _checked(params, config, tokens, context, start, interventions):
+    """Return the tokens as an array and the interventions as a tuple, or say what does not fit the config."""
+    _check_params(params, config)
+    tokens = as_tokens(tokens)
     n = start + tokens.shape[-1]
     if config.n_positions is not None and n > config.n_positions:
         raise ValueError(f"the text has {n} tokens, but this model reads at most {config.n_positions}")
@@ -469,19 +470,22 @@ def _checked(config, tokens, context, start, interventions):
         raise ValueError(f"cross-attention needs a context: cross is {config.cross}, context is {_told(context)}")
     if config.cross and (np.ndim(context) < 2 or np.shape(context)[-1] != config.d_model):
         raise ValueError(f"context needs shape (..., m, {config.d_model}), but has shape {np.shape(context)}")
+    if isinstance(interventions, (Forbid, Replace)):
+        raise TypeError(f"interventions come in a list, but this is a single {type(interventions).__name__}")
+    interventions = tuple(interventions)
     for one in interventions:
         if not isinstance(one, (Forbid, Replace)):
             raise TypeError(f"an intervention is a Forbid or a Replace, but this is {one!r}")
-        smallest = 0 if isinstance(one, Replace) else 1
-        if one.layer is not None and not smallest <= one.layer <= config.n_layers:
-            raise ValueError(f"the layer must be from {smallest} to {config.n_layers}, but is {one.layer}")
-        if isinstance(one, Forbid) and one.head is not None and not 0 <= one.head < config.n_heads:
-            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {one.head}")
+        smallest, optional = (0, ()) if isinstance(one, Replace) else (1, (None,))
+        if one.layer not in (*optional, *range(smallest, config.n_layers + 1)):
+            raise ValueError(f"the layer must be from {smallest} to {config.n_layers}, but is {one.layer!r}")
+        if isinstance(one, Forbid) and one.head not in (None, *range(config.n_heads)):
+            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {one.head!r}")
         if isinstance(one, Replace) and one.after not in ("mlp", "attention"):
             raise ValueError(f"after must be mlp or attention, but is {one.after!r}")
         if isinstance(one, Replace) and (one.layer, one.after) == (0, "attention"):
             raise ValueError("layer 0 stands for what enters layer 1, and there is no attention before it")
-    return tokens
+    return tokens, interventions
 
 
 def _told(context):

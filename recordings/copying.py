@@ -55,11 +55,11 @@ def learn(seed, options, steps, rate, forbidden, n_taken=None):
     steps are taken."""
     rng, config = np.random.default_rng(seed), sizes(options)
     params = init_transformer(rng, config, dtype=np.float64)
-    data = (repeated(rng, 32) for _ in range(n_taken or steps))
+    data = (repeated(rng, 32) for _ in range(steps))
     right = partial(share_right, config, forbidden)
     run = train(
         *(params, partial(gradients, config, forbidden), data, steps),
-        **{"learning_rate": rate, "warm_up": 20, "probe_every": EVERY, "probe": right},
+        **{"learning_rate": rate, "warm_up": 20, "probe_every": EVERY, "n_taken": n_taken, "probe": right},
     )
     losses = mean_losses(run.losses, EVERY)
     without = [share_right(config, [*forbidden, back], run.params) for back in range(1, 10)]

@@ -88,10 +88,10 @@ def learn(seed, n_layers, way, warm_up, rate, n_taken=None):
     it is given, only `n_taken` of the steps are taken."""
     rng = np.random.default_rng(seed)
     params = init_transformer(rng, sizes(n_layers), dtype=np.float64)
-    data = batches(rng, n_taken or STEPS, 16, CORPUS.train["sentences"])
+    data = batches(rng, STEPS, 16, CORPUS.train["sentences"])
     run = train(
         *(params, partial(gradients, n_layers, way), data, STEPS),
-        **{"learning_rate": rate, "warm_up": warm_up, "probe_every": EVERY},
+        **{"learning_rate": rate, "warm_up": warm_up, "probe_every": EVERY, "n_taken": n_taken},
         probe=partial(share_right, n_layers, way),
     )
     return {"seed": seed, "loss": mean_losses(run.losses, EVERY), "right": np.round(run.probes, 4).tolist()}

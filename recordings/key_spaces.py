@@ -97,10 +97,10 @@ def learn(seed, start, n_taken=None):
     of these, and where words lie before and after. If it is given, only `n_taken` of the steps are taken."""
     params = untrained(seed, start)
     rows = CORPUS.train["source"], CORPUS.train["target"]
-    data = batches(np.random.default_rng(seed), n_taken or STEPS, 32, *rows)
+    data = batches(np.random.default_rng(seed), STEPS, 32, *rows)
     run = train(
         *(params, gradients, data, STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "probe": share_right},
+        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken, "probe": share_right},
     )
     losses = mean_losses(run.losses, EVERY)
     looks = {"before": look(params), "after": look(run.params)}

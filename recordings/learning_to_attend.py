@@ -44,10 +44,10 @@ def learn(seed, n_layers, d_ff, steps, n_taken=None):
     them; of the first `n_taken` of the planned steps only, if it is given."""
     rng, config, rows = np.random.default_rng(seed), sizes(n_layers, d_ff), CORPUS.train
     params = init_transformer(rng, config, dtype=np.float64)
-    data = batches(rng, n_taken or steps, 64, rows["sentences"], rows["answers"])
+    data = batches(rng, steps, 64, rows["sentences"], rows["answers"])
     run = train(
         *(params, partial(gradients, config), data, steps),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY},
+        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken},
         probe=lambda params: [share_right(config, part, params) for part in (CORPUS.train, CORPUS.test)],
     )
     seen, new = np.round(run.probes, 4).T.tolist()

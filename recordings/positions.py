@@ -85,8 +85,8 @@ def learn(seed, task, way, model, n_layers, n_taken=None):
     rng, config, task, model = np.random.default_rng(seed), sizes(way, n_layers), TASKS[task], MODELS[model]
     params = init_transformer(rng, config, dtype=np.float64)
     run = train(
-        *(params, partial(gradients, model, config), (task(rng, 32, LENGTH) for _ in range(n_taken or STEPS)), STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY},
+        *(params, partial(gradients, model, config), (task(rng, 32, LENGTH) for _ in range(STEPS)), STEPS),
+        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken},
         probe=lambda params: [share_right(model, config, task, n, params) for n in (LENGTH, 2 * LENGTH)],
     )
     short, long = np.transpose(run.probes).tolist()

@@ -48,10 +48,11 @@ def learn(seed, n_layers, d_ff, n_taken=None):
     it is given, only `n_taken` of the steps are taken."""
     rng, config = np.random.default_rng(seed), sizes(n_layers, d_ff)
     params = init_transformer(rng, config, dtype=np.float64)
-    data = batches(rng, n_taken or STEPS, 32, CORPUS.train["tales"])
+    data = batches(rng, STEPS, 32, CORPUS.train["tales"])
     run = train(
         *(params, partial(gradients, config), data, STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 20, "probe_every": EVERY, "probe": partial(judge, config)},
+        **{"learning_rate": 5e-3, "warm_up": 20, "probe_every": EVERY, "n_taken": n_taken},
+        probe=partial(judge, config),
     )
     losses = mean_losses(run.losses, EVERY)
     new, he_or_she, sad_or_glad = np.round(run.probes, 4).T.tolist()

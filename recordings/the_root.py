@@ -45,8 +45,8 @@ def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
     for layer in ("layer 1", "layer 2"):
         for name in ("W_Q", "W_K"):
             params[layer]["attention"][name] *= start
-    data = (repeated(rng, 16, length=16) for _ in range(n_taken or steps))
-    run = train(params, partial(gradients, config), data, steps, learning_rate=rate, warm_up=warm_up)
+    data = (repeated(rng, 16, length=16) for _ in range(steps))
+    run = train(params, partial(gradients, config), data, steps, learning_rate=rate, warm_up=warm_up, n_taken=n_taken)
     return {"seed": seed, "loss": mean_losses(run.losses, EVERY)}
 
 

@@ -68,8 +68,9 @@ def learn(seed, n_heads, n_taken=None):
     rows = [CORPUS.train[name] for name in ("rows", *ASKED)]
     run = train(
         *(params, partial(gradients, config)),
-        *(batches(np.random.default_rng(seed), n_taken or STEPS, 64, *rows), STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "probe": partial(shares_right, config)},
+        *(batches(np.random.default_rng(seed), STEPS, 64, *rows), STEPS),
+        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken},
+        probe=partial(shares_right, config),
     )
     losses = mean_losses(run.losses, EVERY)
     shares = np.round(run.probes, 4).T.tolist()

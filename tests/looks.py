@@ -484,7 +484,7 @@ def nodes_of_stepper(figure):
                     nodes[own + letter] = linear(N, W[letter])
                 Q, K, V = (nodes[own + letter] for letter in "QKV")
                 nodes[own + "mixtures"], nodes[own + "weights"] = scaled_dot_product_attention(Q, K, V, causal_mask(n))
-                nodes[own + "scores"] = Q @ K.T / np.sqrt(config.d_k)
+                nodes[own + "scores"] = np.asarray(Q) @ np.asarray(K).T / np.sqrt(config.d_k)
                 nodes[own + "masked scores"] = np.where(causal_mask(n), nodes[own + "scores"], -np.inf)
                 nodes[own + "update"] = linear(nodes[own + "mixtures"], W["O"])
             for h in range(config.n_heads):

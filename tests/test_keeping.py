@@ -1,6 +1,8 @@
 """What happens in a kernel that a reader starts: one thread, one bar, and models that are kept and found again."""
 
+import importlib
 import os
+import sys
 
 import nbformat
 import pytest
@@ -80,11 +82,15 @@ def test_a_cell_that_is_stopped_stops_the_run_and_leaves_what_it_had(kernel):
         kernel(stop, "print('the next cell')")
 
 
+def key_of(*inputs):
+    return keeping._Hasher().hash(inputs)
+
+
 def test_what_a_function_is_made_of_decides_and_not_where_it_was_written():
     def made(source):
         names = {"__name__": "__main__"}
         exec(source, names)
-        return keeping._told(names["f"])
+        return key_of(names["f"])
 
     loop = "def f(x):\n    return [x + i for i in range({n})]"
     assert made(loop.format(n=3)) == made("\n\n# lower down\n" + loop.format(n=3)) != made(loop.format(n=4))
@@ -92,6 +98,61 @@ def test_what_a_function_is_made_of_decides_and_not_where_it_was_written():
     assert made("def f(n): return f(n - 1)") == made("def f(n): return f(n - 1)")
     assert made("a = 1\nf = lambda: [a for _ in range(2)]") != made("a = 2\nf = lambda: [a for _ in range(2)]")
     assert made("def f(x, k=1): return x") != made("def f(x, k=2): return x")
+    assert made("def f(x, y): return x - y") != made("def f(y, x): return y - x")
+    assert made("def f(x): return x") != made("def f(*x): return x")
+    held = "from types import SimpleNamespace\ndef g(): return {n}\nheld = SimpleNamespace(g=[g])\ndef f(): return held"
+    assert made(held.format(n=1)) == made(held.format(n=1)) != made(held.format(n=2))
+    layer = "from attn.tape import differentiable\n@differentiable\ndef f(X): return X, lambda grad: ({n} * grad,)"
+    assert made(layer.format(n=1)) == made(layer.format(n=1)) != made(layer.format(n=2))
+
+
+MODULE = "import helper\ndef loss(x):\n    return helper.scale(x) + {n}\n"
+HELPER = "import numpy as np\nfactors = {{'a': {n}}}\ndef scale(x):\n    return np.sum(x) * factors['a']\n"
+
+
+@pytest.mark.parametrize("ask", ["from mine import loss", "import mine\ndef loss(x): return mine.loss(x)"])
+def test_a_module_of_the_reader_counts_as_its_code_that_was_loaded(ask, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # two versions of a file may be written in one second
+
+    def write(mine, helper):
+        (tmp_path / "mine.py").write_text(MODULE.format(n=mine), encoding="utf-8")
+        (tmp_path / "helper.py").write_text(HELPER.format(n=helper), encoding="utf-8")
+
+    def key():
+        names = {"__name__": "__main__"}
+        exec(ask, names)
+        return key_of(names["loss"])
+
+    def started_anew():
+        for name in ("mine", "helper"):
+            sys.modules.pop(name, None)
+        return key()
+
+    write(1, 1)
+    first = started_anew()
+    assert started_anew() == first
+    write(2, 1)
+    assert key() == first  # what is written, but not loaded, is not what runs
+    changed = importlib.reload(sys.modules["mine"]) and key()
+    assert changed != first and started_anew() == changed
+    write(1, 2)
+    assert len({started_anew(), first, changed}) == 3
+    write(1, 1)
+    assert started_anew() == first
+    started_anew()
+    for name in ("mine", "helper"):
+        sys.modules.pop(name)
+
+
+def test_a_class_or_a_cached_function_of_the_reader_cannot_be_compared(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "import functools\nclass Model:\n    def loss(self): return 1\n@functools.cache\ndef cached(): return 1\n"
+    (tmp_path / "models_of_mine.py").write_text(source, encoding="utf-8")
+    mine = importlib.import_module("models_of_mine")
+    for thing in (mine.Model, mine.Model(), mine.Model().loss, {"a": [mine.Model()]}, mine.cached, mine):
+        with pytest.raises(ValueError, match="cannot be compared"):
+            key_of(thing)
 
 
 def test_what_cannot_be_compared_or_kept_is_done_anew(tmp_path, monkeypatch):
@@ -100,6 +161,8 @@ def test_what_cannot_be_compared_or_kept_is_done_anew(tmp_path, monkeypatch):
     assert keeping.remember(lambda: next(numbers), "a") == (0, False)
     assert keeping.remember(lambda: next(numbers), "a") == (0, True)
     assert keeping.remember(lambda: next(numbers), (n for n in "ab")) == (1, False)
+    assert keeping.remember(lambda: next(numbers), {"in": [(n for n in "ab")]}) == (2, False)
+    assert keeping.remember(lambda: next(numbers), {"in": [(n for n in "ab")]}) == (3, False)
     (tmp_path / "file").touch()
     monkeypatch.setattr(keeping, "FOLDER", tmp_path / "file" / "models")
-    assert keeping.remember(lambda: next(numbers), "a") == (2, False)
+    assert keeping.remember(lambda: next(numbers), "a") == (4, False)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import build
@@ -20,6 +21,7 @@ from attn import Trace, encoder, init_transformer, minilm
 from attn.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.recordings import FOLDER, read_recording
 
+SMALL = replace(CONFIG, vocab_size=13, n_positions=17)
 ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns")}
 FOUND, KEPT = ABOUT["minilm"]["runs"], ABOUT["minilm_patterns"]["runs"]
 HEADS, BY_HEAD, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
@@ -49,7 +51,7 @@ def test_another_file_is_refused(tmp_path, monkeypatch, wrong):
 def file_of_pytorch(rng):
     """Return a file with MiniLM's names and shapes, but a small vocabulary and random numbers."""
     d, wide = CONFIG.d_model, CONFIG.d_ff
-    tables = {"word": 13, "position": 17, "token_type": 2}
+    tables = {"word": SMALL.vocab_size, "position": SMALL.n_positions, "token_type": 2}
     shapes = {f"embeddings.{name}_embeddings.weight": (rows, d) for name, rows in tables.items()}
     vectors, matrices = ["embeddings.LayerNorm"], {}
     for number in range(CONFIG.n_layers):
@@ -94,7 +96,7 @@ def bert(file, tokens):
 def test_the_packages_encoder_computes_what_the_files_names_mean():
     file = file_of_pytorch(np.random.default_rng(0))
     params, tokens = minilm._as_params(file), np.array([3, 1, 10, 4, 1])
-    np.testing.assert_allclose(encoder(params, CONFIG, tokens), bert(file, tokens), atol=1e-5)
+    np.testing.assert_allclose(encoder(params, SMALL, tokens), bert(file, tokens), atol=1e-5)
 
 
 def test_the_file_has_all_parameters_and_no_others():
@@ -268,7 +270,7 @@ def small_model(rng):
             word_to_chars=[(end - len(word), end) for end, word in zip(ends, words)].__getitem__,
         )
 
-    return script.Model(minilm._as_params(file_of_pytorch(rng)), CONFIG, SimpleNamespace(encode=tokenize))
+    return script.Model(minilm._as_params(file_of_pytorch(rng)), SMALL, SimpleNamespace(encode=tokenize))
 
 
 def test_a_head_that_is_told_what_it_writes_anyway_changes_nothing():
@@ -308,7 +310,7 @@ def test_texts_are_returned_in_their_order_whatever_their_lengths():
     texts = ["1 2 3", "4", "5 6 7", "8 9"]
     for text, seen in zip(texts, script.read(model, texts)):
         with Trace() as trace:
-            encoder(model.params, CONFIG, encode(model.tokenizer, text).ids)
+            encoder(model.params, model.config, encode(model.tokenizer, text).ids)
         assert seen.text.text == text
         np.testing.assert_allclose(seen.streams[-1], trace.layers[-1].after_mlp, atol=1e-10)
         np.testing.assert_allclose(seen.weights[:12], trace.layers[0].attention.weights, atol=1e-10)

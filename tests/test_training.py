@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from attn import training
+from attn import Tape, TransformerConfig, decoder, init_transformer, training
 from attn.tape import leaves
 from attn.training import Adam, batches, cross_entropy, schedule, train
 
@@ -226,6 +226,84 @@ def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell(capsys
     assert np.all(training.stopped.params["W"] > 0)
     said = "Stopped after 7 of 100 steps; attn.training.stopped is what was trained.\n"
     assert capsys.readouterr().out == said
+
+
+def test_fewer_batches_than_steps_are_refused_before_the_first_and_more_are_left():
+    params, gradients = target_problem()
+    noise = [(np.zeros(1),)] * 5
+    with pytest.raises(ValueError, match="6 steps need as many batches, but the data ended after 5"):
+        train(params, lambda *_: pytest.fail("a step was taken"), iter(noise), 6, learning_rate=0.1)
+    with pytest.raises(ValueError, match="6 steps need as many batches, but the data ended after 5"):
+        train(params, gradients, noise, 100, learning_rate=0.1, n_taken=6)
+    left = iter(noise)
+    trained = train(params, gradients, left, 3, learning_rate=0.1)
+    assert len(trained.losses) == 3 and len(list(left)) == 2
+
+
+def test_only_some_of_the_planned_steps_may_be_taken():
+    params, gradients = target_problem()
+    noise = [(np.full(1, step),) for step in range(8)]
+    options = {"learning_rate": 0.1, "probe": lambda p: p["W"].copy()}
+    whole = train(params, gradients, noise, 8, **options)
+    part = train(params, gradients, noise, 8, n_taken=3, **options)
+    np.testing.assert_array_equal(part.probes, whole.probes[:4])
+    assert part.losses == whole.losses[:3]
+
+
+def diverges(at, loss=1.0, slope=1.0, error=None):
+    """Return gradients that go wrong at a step."""
+    steps = iter(range(1, 100))
+
+    def gradients(params):
+        wrong = next(steps) == at
+        if wrong and error:
+            raise error
+        return loss if wrong else 1.0, {"W": np.array([slope if wrong else 1.0])}
+
+    return gradients
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"loss": np.nan}, "the loss is nan"),
+        ({"loss": np.inf}, "the loss is inf"),
+        ({"slope": np.nan}, "the length of the gradient is nan"),
+        ({"slope": -np.inf}, "the length of the gradient is inf"),
+        ({"error": OverflowError("1e200 squared overflows float64")}, "1e200 squared overflows float64"),
+        ({"error": FloatingPointError("overflow in exp")}, "overflow in exp"),
+    ],
+)
+def test_a_training_that_diverges_says_when_and_keeps_what_was_learned(wrong, what):
+    expected = train({"W": np.zeros(1)}, diverges(99), [()] * 9, 9, learning_rate=1e6, n_taken=3)
+    with pytest.raises(FloatingPointError) as raised:
+        train({"W": np.zeros(1)}, diverges(4, **wrong), [()] * 9, 9, learning_rate=1e6)
+    assert str(raised.value) == f"training diverged at step 4: {what}; try a lower learning_rate than 1e+06"
+    assert training.stopped.losses == [1.0] * 3
+    np.testing.assert_array_equal(training.stopped.params["W"], expected.params["W"])
+    with pytest.raises(FloatingPointError, match=f"at step 1: {what}; look at the parameters and the data"):
+        train({"W": np.zeros(1)}, diverges(1, **wrong), [()] * 9, 9, learning_rate=1e6)
+
+
+def test_a_decoder_that_learns_far_too_fast_is_said_to_diverge():
+    config = TransformerConfig(vocab_size=5, d_model=4, n_heads=1, n_layers=1, n_positions=6)
+    rows = np.random.default_rng(0).integers(5, size=(4, 6))
+
+    def gradients(params, rows):
+        with Tape() as tape:
+            logits = decoder(params, config, rows[:, :-1])
+        loss, grad = cross_entropy(logits, rows[:, 1:])
+        return loss, tape.gradients(params, (logits, grad))
+
+    start = init_transformer(np.random.default_rng(1), config, dtype=np.float64)
+    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=r"training diverged at step .*than 1e"):
+        train(start, gradients, [(rows,)] * 20, 20, learning_rate=1e160)
+    assert 0 < len(training.stopped.losses) < 20
+
+
+def test_other_errors_stay_what_they_are():
+    with pytest.raises(ValueError, match=r"^something else$"):
+        train({"W": np.zeros(1)}, diverges(2, error=ValueError("something else")), [()] * 9, 9, learning_rate=0.1)
 
 
 @pytest.mark.parametrize(

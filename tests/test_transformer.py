@@ -7,7 +7,18 @@ import pytest
 from differences import central_differences
 from numpy.testing import assert_allclose, assert_array_equal
 
-from attn import Forbid, Replace, Tape, Trace, TransformerConfig, decoder, encoder, init_transformer, switch_off
+from attn import (
+    Forbid,
+    Replace,
+    Tape,
+    Trace,
+    TransformerConfig,
+    decoder,
+    encoder,
+    generate,
+    init_transformer,
+    switch_off,
+)
 from attn.layers import feed_forward, layer_norm, relative_bias
 from attn.tape import leaves
 from attn.training import cross_entropy
@@ -406,7 +417,8 @@ def test_types_of_tokens_are_added_and_the_mlp_bends_as_told(activation):
 @pytest.mark.parametrize("epsilon", [1e-5, 0.1])
 def test_the_stream_is_normalised_where_and_as_told(epsilon):
     config, params = small(norm="post", epsilon=epsilon, unembedding="none")
-    before, p = decoder(params, replace(config, n_layers=1), tokens()), params["layer 2"]
+    first = {name: part for name, part in params.items() if name != "layer 2"}
+    before, p = decoder(first, replace(config, n_layers=1), tokens()), params["layer 2"]
     with Trace() as trace:
         output = decoder(params, config, tokens())
     assert_allclose(trace.layers[0].after_mlp, before)
@@ -523,7 +535,31 @@ def test_gradients_go_through_interventions():
         assert_allclose(grad, central_differences(loss, array, step=1e-5), rtol=1e-4, atol=1e-8)
 
 
+def test_gradients_go_back_through_a_stream_that_replaces_another():
+    config, params = small()
+    rows, side = tokens(4)[:2], np.random.default_rng(8).normal(size=(2, 4, 11))
+
+    def run():
+        with Trace() as trace:
+            decoder(params, config, rows)
+        other = [Replace(slice(1, 3), np.ones(12), 1), Replace(slice(None), trace.layers[0].after_mlp, 1)]
+        return decoder(params, config, (rows + 1) % 11, interventions=other)
+
+    with Tape() as tape:
+        logits = run()
+    grads = tape.gradients(params, (logits, side))
+    for part, name in [("attention", "W_Q"), ("mlp", "W_1")]:
+        array, grad = params["layer 1"][part][name], grads["layer 1"][part][name]
+        numeric = central_differences(lambda: float(np.sum(run() * side)), array, step=1e-5)
+        assert_allclose(grad, numeric, rtol=1e-4, atol=1e-7)
+
+
 # --- what is refused ------------------------------------------------------------------------------
+
+
+def crossing(**options):
+    config, params = small(cross=True)
+    return decoder(params, config, [0], **options)
 
 
 @pytest.mark.parametrize(
@@ -536,16 +572,23 @@ def test_gradients_go_through_interventions():
             lambda c, p: decoder(p, c, [0], context=np.ones((2, 12))),
             r"cross is False, context is given, of .*\(2, 12\)",
         ),
-        (lambda c, p: decoder(p, replace(c, cross=True), [0]), r"cross is True, context is missing"),
-        (
-            lambda c, p: decoder(p, replace(c, cross=True), [0], context=np.ones((2, 7))),
-            r"m, 12\).*shape \(2, 7\)",
-        ),
-        (lambda c, p: decoder(p, replace(c, cross=True), [0], context=np.ones(12)), r"m, 12\).*shape \(12,\)"),
+        (lambda *_: crossing(), r"cross is True, context is missing"),
+        (lambda *_: crossing(context=np.ones((2, 7))), r"m, 12\).*shape \(2, 7\)"),
+        (lambda *_: crossing(context=np.ones(12)), r"m, 12\).*shape \(12,\)"),
         (lambda c, p: encoder(p, c, [0], token_types=[0]), r"n_token_types is 0"),
         (lambda c, p: encoder(p, c, [0, 1], mask=[True]), r"mask of shape \(1,\).*tokens of shape \(2,\)"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(3, 0)]), r"layer must be from 1 to 2, but is 3"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, 3)]), r"head must be from 0 to 2, but is 3"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, -1)]), r"head must be from 0 to 2, but is -1"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(0, 1)]), r"layer must be from 1 to 2, but is 0"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1.5, 1)]), r"from 1 to 2, but is 1.5"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off("1", 1)]), r"from 1 to 2, but is '1'"),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 3)]), r"layer must be from 0 to 2, but is 3"),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, None)]), r"from 0 to 2, but is None"),
+        (
+            lambda c, p: decoder(p, c, [0, 1], interventions=[Replace(slice(2, 4), 1, 1)]),
+            r"nothing to replace at slice\(2, 4, None\) in a text of 2 tokens",
+        ),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 1, "norm")]), r"but is 'norm'"),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
@@ -562,7 +605,7 @@ def test_a_mask_that_is_added_is_not_taken_for_one_that_tells_what_may_be_seen()
     config, params = small(cross=True)
     added, context = np.array([0.0, 0.0, -np.inf]), np.ones((3, 12))
     with pytest.raises(TypeError, match="a mask is boolean, or made of 0 and 1, but its type is float64"):
-        encoder(params, replace(config, cross=False), [1, 2, 3], mask=added)
+        encoder(small()[1], replace(config, cross=False), [1, 2, 3], mask=added)
     with pytest.raises(TypeError, match="a mask is boolean"):
         decoder(params, config, [1, 2, 3], context=context, context_mask=added)
     with pytest.raises(TypeError, match="a mask is boolean"):
@@ -574,10 +617,68 @@ def test_a_mask_that_is_added_is_not_taken_for_one_that_tells_what_may_be_seen()
     )
 
 
+@pytest.mark.parametrize("run", [encoder, decoder])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_layers": 1}, "there is layer 2 / attention / norm / gain, but the config asks for none"),
+        ({"n_layers": 3}, r"asks for layer 3 / attention / norm / gain of shape \(12,\), but there is none"),
+        ({"positions": "relative"}, r"asks for layer 1 / attention / relative of shape \(3, 17\), but there is none"),
+        ({"positions": "none"}, "there is positions, but the config asks for none"),
+        ({"n_positions": 8}, r"asks for positions of shape \(8, 12\), but it has shape \(9, 12\)"),
+        ({"vocab_size": 12}, r"asks for embedding of shape \(12, 12\), but it has shape \(11, 12\)"),
+        ({"d_k": 6}, r"asks for layer 1 / attention / W_Q of shape \(3, 12, 6\), but it has shape \(3, 12, 4\)"),
+        ({"n_key_heads": 1}, r"W_K of shape \(1, 12, 4\), but it has shape \(3, 12, 4\)"),
+        ({"d_ff": 8}, r"W_1 of shape \(12, 8\), but it has shape \(12, 7\)"),
+        ({"d_ff": 0}, "there is layer 1 / mlp / norm / gain, but"),
+        ({"norm": "none"}, "there is layer 1 / attention / norm / gain, but"),
+        ({"biases": "mlp"}, "there is layer 1 / attention / b_Q, but"),
+        ({"unembedding": "separate"}, r"asks for unembedding / W of shape \(12, 11\), but there is none"),
+        ({"n_token_types": 2}, r"asks for token_types of shape \(2, 12\), but there is none"),
+        ({"cross": True}, r"asks for layer 1 / cross / norm / gain of shape \(12,\), but there is none"),
+    ],
+)
+def test_params_of_another_config_are_refused_by_name(run, change, message):
+    config, params = small()
+    with pytest.raises(ValueError, match=f"params and config do not belong together: .*{message}"):
+        run(params, replace(config, **change), [1, 2])
+    _, others = small(**change)
+    with pytest.raises(ValueError, match="params and config do not belong together: "):
+        run(others, config, [1, 2])
+
+
+def test_a_relative_table_is_refused_where_positions_are_rotary():
+    config, params = small(positions="rotary")
+    params["layer 1"]["attention"]["relative"] = np.zeros((3, 17))
+    with pytest.raises(ValueError, match="there is layer 1 / attention / relative, but the config asks for none"):
+        decoder(params, config, [1, 2])
+
+
 def test_what_is_no_intervention_is_refused():
     config, params = small()
     with pytest.raises(TypeError, match=r"a Forbid or a Replace, but this is \(1, 0\)"):
         decoder(params, config, [0], interventions=[(1, 0)])
+    with pytest.raises(TypeError, match="interventions come in a list, but this is a single Forbid"):
+        decoder(params, config, [0], interventions=switch_off(1, 1))
+
+
+def test_interventions_may_come_from_a_generator():
+    config, params = small()
+    given = [switch_off(1, 0), Replace(0, np.zeros(12), 1)]
+    expected = decoder(params, config, tokens(), interventions=given)
+    assert_array_equal(decoder(params, config, tokens(), interventions=(one for one in given)), expected)
+
+
+@pytest.mark.parametrize("run", [encoder, decoder, lambda *inputs: generate(*inputs, 1)])
+def test_text_and_ragged_rows_are_refused_as_tokens(run):
+    config, params = small()
+    for text in ("A chapter", ["A chapter", "begins"]):
+        with pytest.raises(TypeError, match="tokens are integers, but this is the text 'A chapter': encode it first"):
+            run(params, config, text)
+    with pytest.raises(ValueError, match=r"texts side by side need one length, but theirs are \[2, 3\]: pad them"):
+        run(params, config, [[1, 2, 3], [1, 2], [4, 5]])
+    with pytest.raises(ValueError, match="tokens need an axis of positions, but there is a single number"):
+        run(params, config, 3)
 
 
 def test_a_cache_counts_the_tokens_it_holds():
@@ -589,3 +690,8 @@ def test_a_cache_counts_the_tokens_it_holds():
     assert len(cache) == 7
     with pytest.raises(ValueError, match="text has 10 tokens, but this model reads at most 9"):
         decoder(params, config, tokens(3), cache=cache)
+
+
+def test_a_part_without_any_parameter_is_no_parameter():
+    config, params = small()
+    assert_array_equal(decoder({**params, "notes": {}}, config, [1, 2]), decoder(params, config, [1, 2]))

@@ -22,7 +22,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from attn import Forbid, Trace, encoder, switch_off
+from attn import Forbid, Replace, Trace, encoder, switch_off
+from attn.heads import project_out_of_heads
+from attn.layers import layer_norm
 from attn.minilm import SHA256, SOURCE, encode, read_minilm
 from attn.recordings import write_recording
 
@@ -114,13 +116,21 @@ def blind(model, edges, layer=None, head=None):
 def dictated(model, name, mixture):
     """Return the model with a head that mixes what it is told: the same for all tokens, shape (d_k,), or for each token
     of one text, shape (n, d_k)."""
-    layer, head = name.split(".")
-    attention = dict(model.params[f"layer {layer}"]["attention"])
-    W_O = attention["W_O"].copy()
-    attention["b_O"] = attention["b_O"] + mixture @ W_O[int(head)]
-    W_O[int(head)] = 0
-    changed = {**model.params[f"layer {layer}"], "attention": {**attention, "W_O": W_O}}
-    return replace(model, params={**model.params, f"layer {layer}": changed})
+    layer, head = map(int, name.split("."))
+    attention = model.params[f"layer {layer}"]["attention"]
+
+    def hinder(texts):
+        with Trace() as trace:
+            ids = np.stack([text.ids for text in texts])
+            encoder(model.params, model.config, ids, interventions=[switch_off(layer, head)])
+        before = [trace.embedded[0], *(one.after_mlp for one in trace.layers)][layer - 1]
+        seen = trace.layers[layer - 1].attention
+        others = project_out_of_heads(seen.weights @ seen.V, attention["W_O"], attention["b_O"])
+        stream = before + others + mixture @ attention["W_O"][head]
+        normal = layer_norm(stream, **attention["norm"], epsilon=model.config.epsilon)
+        return [Replace(slice(None), normal, layer, "attention")]
+
+    return replace(model, hinder=hinder)
 
 
 def mixtures(model, sentence):

@@ -7,8 +7,8 @@ import traitlets
 
 from attn.attention import softmax
 from attn.explorables.base import Explorable, Place, Words, check_finite, listed
-from attn.parameters import TransformerConfig
-from attn.transformer import decoder, init_transformer
+from attn.parameters import TransformerConfig, shapes
+from attn.transformer import decoder
 
 FITS = {"positions": "learned", "norm": "pre", "activation": "relu", "biases": "mlp", "unembedding": "separate"}
 FIRST, A_LAYER, LAST = 2, 15, 3  # steps before the first layer, in each, and behind the last
@@ -70,7 +70,7 @@ class SentenceStepper(Explorable):
         if config.d_ff == 0 or config.n_key_heads != config.n_heads:
             told = f"d_ff is {config.d_ff}, of {config.n_heads} heads {config.n_key_heads} have keys"
             raise traitlets.TraitError(f"the figure needs an MLP and keys for each head, but {told}")
-        _check_like(state["params"], init_transformer(np.random.default_rng(0), config))
+        _check_like(state["params"], shapes(config))
         if len(state["words"]) != config.vocab_size:
             raise traitlets.TraitError(
                 f"the model has {config.vocab_size} tokens, but there are {len(state['words'])} words"
@@ -112,14 +112,14 @@ def _arrays(part):
     return {name: _arrays(inner) for name, inner in part.items()} if isinstance(part, dict) else np.array(part)
 
 
-def _check_like(params, model, path=""):
-    """Refuse parameters of other names or shapes than those of a model, or with NaN in them."""
-    if unlike := set(params) ^ set(model):
+def _check_like(params, expected, path=""):
+    """Refuse parameters of other names or shapes than expected, or with NaN in them."""
+    if unlike := set(params) ^ set(expected):
         raise traitlets.TraitError(f"the params differ from those of the config in {', '.join(sorted(unlike))}")
     for name, part in params.items():
         if isinstance(part, dict):
-            _check_like(part, model[name], f"{path}{name} / ")
+            _check_like(part, expected[name], f"{path}{name} / ")
             continue
         check_finite(f"{path}{name}", np.array(part))
-        if np.shape(part) != np.shape(model[name]):
-            raise traitlets.TraitError(f"{path}{name} needs shape {np.shape(model[name])}, but has {np.shape(part)}")
+        if np.shape(part) != expected[name]:
+            raise traitlets.TraitError(f"{path}{name} needs shape {expected[name]}, but has {np.shape(part)}")
