@@ -15,6 +15,13 @@ from attn.tape import leaves
 stopped = None  # what was trained when a reader stopped it, or when it diverged
 
 
+class Stopped(KeyboardInterrupt):
+    """A training was interrupted: a notebook shows what became of it, and not the lines at which it was."""
+
+    def _render_traceback_(self):
+        return [str(self)]
+
+
 def cross_entropy(logits, targets, loss_mask=None):
     """Measure in nats how surprising the targets are, and give the gradient.
 
@@ -225,7 +232,7 @@ def train(
         If there are fewer batches than steps.
     FloatingPointError
         If a loss or a gradient is not finite; `attn.training.stopped` then holds what was trained so far.
-    KeyboardInterrupt
+    Stopped
         If it is interrupted; `attn.training.stopped` then holds what was trained so far.
     """
     n_taken = steps if n_taken is None else n_taken
@@ -262,9 +269,8 @@ def _train(params, gradients, data, probe, steps, learning_rate, warm_up, clip, 
                     trained.probes.append(probe(adam.params))
                 advance()
     except KeyboardInterrupt:
-        stopped = trained
-        print(f"Stopped after {len(trained.losses)} of {steps} steps; attn.training.stopped is what was trained.")
-        raise
+        stopped, done = trained, len(trained.losses)
+        raise Stopped(f"Stopped after {done} of {steps} steps; attn.training.stopped is what was trained.") from None
     except (FloatingPointError, OverflowError) as error:
         stopped, done = trained, len(trained.losses)
         advice = f"try a lower learning_rate than {learning_rate:g}" if done else "look at the parameters and the data"
