@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bench_book
 import build
 import formulas
 import nbformat
@@ -378,3 +379,16 @@ def test_the_workflow_pins_what_it_uses_and_may_write_only_where_it_publishes():
     assert {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job} == {
         "publish": {"pages": "write", "id-token": "write"}
     }
+
+
+def test_the_bench_times_a_build_from_nothing_and_one_with_nothing_to_do(small_book, book):
+    lines = []
+    bench_book.test_make_book(small_book, lines.append)
+    bench_book.test_make_book_again(book, lines.append)
+    assert [line.split(":")[0] for line in lines] == ["make book, cold", "make book, nothing changed"]
+
+
+def test_the_copy_that_the_bench_builds_holds_all_that_the_book_is_made_from(repository, monkeypatch):
+    made_from = build.digest(*build.CHAPTERS, *build.ALL_ELSE)
+    monkeypatch.setattr(build, "ROOT", repository)
+    assert build.digest(*build.CHAPTERS, *build.ALL_ELSE) == made_from, "git does not track something of it"
