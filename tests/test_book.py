@@ -154,6 +154,31 @@ def test_a_chapter_is_light_to_load(visit, packed, address, name):
     assert sum(sizes) <= 300_000
 
 
+SHIFTED = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((shift) => { window.shifted += shift.value; }))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+PAINTED = """() => document.readyState === "interactive" && [...document.images].every((image) => image.complete)
+  && performance.getEntriesByName("first-contentful-paint").length"""
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", [f"{TOC['root']}.html", *CHAPTERS])
+def test_nothing_moves_under_the_eyes_of_who_reads_before_the_programs_come(visit, address, name, width):
+    page, held = visit("about:blank", width=width, ask=True), []
+    page.add_init_script(SHIFTED)
+    page.route("**/page-later.js*", lambda route: held.append(route))
+    page.goto(f"{address}/{name}", wait_until="commit")
+    page.wait_for_function(PAINTED)
+    page.evaluate(FRAMES)
+    held[0].continue_()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(FRAMES)
+    assert page.locator(".attn-explorable").count() > 0 and page.evaluate("shifted") <= 0.02
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_picture_says_how_large_it_is_and_keeps_its_shape(visit, book, width):
     page = visit((book / "chapters/04_scaling.html").as_uri(), width=width)
