@@ -4,6 +4,8 @@ import functools
 import gzip
 import http.server
 import os
+import shutil
+import subprocess
 import sys
 import threading
 from urllib.parse import unquote, urlsplit
@@ -64,6 +66,21 @@ def book():
     """The folder of the book as `make book` leaves it, every warning an error."""
     assert build.is_ready(), "the book is not up to date: run make book first"
     return build.PAGES
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A copy of what the repository holds, and of nothing that lies beside it."""
+    if not (build.ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("git tells what the repository holds, and this copy came without it")
+    target = tmp_path / "repository"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=build.ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(build.ROOT / name, target / name)
+    return target
 
 
 @pytest.fixture(scope="session")

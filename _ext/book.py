@@ -82,7 +82,7 @@ def chapters_of(app):
 
 
 def show_where(app, pagename, templatename, context, doctree):
-    """Let each chapter begin with the course as a strip: a box for each chapter, the present one lit."""
+    """Let each chapter begin with the course as a strip, the present one lit, and room for the switch of guesses."""
     chapters = chapters_of(app)
     if app.builder.name != "html" or pagename not in chapters.values():
         return
@@ -97,7 +97,8 @@ def show_where(app, pagename, templatename, context, doctree):
     machine = [number for number in THE_MACHINE if number in chapters]
     rows = ["".join(map(box, row)) for row in (machine, [number for number in chapters if number not in machine])]
     strip = "".join(f"<ol>{row}</ol>" for row in rows)
-    context["body"] = f'<nav class="attn-strip" aria-label="You are here">{strip}</nav>{context["body"]}'
+    switch = '<div class="attn-switch"></div>' if "data-guess" in context["body"] else ""
+    context["body"] = f'<nav class="attn-strip" aria-label="You are here">{strip}</nav>{switch}{context["body"]}'
 
 
 def write_assets(app, exception):

@@ -234,7 +234,7 @@ function drawGuesses(root, guesses) {
   root.replaceChildren(scrolling("Your guesses", table), forget);
 }
 
-// The one switch: in each chapter above its first line, and wherever a page asks for it.
+// The one switch, wherever a page has room for it.
 function showAllSwitch(guesses) {
   const input = control("checkbox", { checked: isShownAll() });
   input.addEventListener("change", () => {
@@ -254,10 +254,9 @@ asked.reverse().forEach((place) => guesses.unshift(guessAt(place, () => drawGues
 if (guesses.length) {
   summary?.querySelector(".attn-done").before(drawn);
   drawGuesses(drawn, guesses);
-  document.querySelector(".attn-strip").after(showAllSwitch(guesses));
 }
 document.documentElement.classList.remove("attn-asks"); // book.js has hidden what stands behind a guess until now
-document.querySelector(".attn-switch")?.append(showAllSwitch([]));
+document.querySelector(".attn-switch")?.append(showAllSwitch(guesses));
 
 // A link may lead to what is hidden.
 function showTarget() {

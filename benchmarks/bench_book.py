@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -32,13 +31,9 @@ WAITED = """() => ({
 })"""
 
 
-def test_make_book(tmp_path, report):
-    for name in ("_ext", "attn", "chapters", "recordings", "tools"):
-        shutil.copytree(build.ROOT / name, tmp_path / name)
-    for path in (*build.ROOT.glob("_*.yml"), build.ROOT / "references.bib", build.ROOT / "requirements.txt"):
-        shutil.copy(path, tmp_path)
+def test_make_book(repository, report):
     cold = subprocess.run(
-        [sys.executable, "-c", IN_PARTS], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True
+        [sys.executable, "-c", IN_PARTS], cwd=repository, capture_output=True, encoding="utf-8", check=True
     )
     wall, processor = json.loads(cold.stdout.splitlines()[-1])
     ratio = wall / (processor / os.cpu_count())
@@ -64,7 +59,7 @@ def test_a_page(packed, address, browser, path, report):
     context.close()
     sizes = packed(requested)
     report(
-        f"{path.stem:<30}{len(sizes):>3} requests (20){sum(sizes) / 1000:>6.0f} kB packed (400)"
+        f"{path.stem:<30}{len(sizes):>3} requests (15){sum(sizes) / 1000:>6.0f} kB packed (300)"
         f"{waited['paint'] / 1000:>6.1f} s to paint{waited['settled'] / 1000:>6.1f} s to the last shift,"
         f" shift{waited['shift']:>8.4f}"
     )

@@ -28,4 +28,5 @@ def test_training_beside_two_busy_programs(report):
     finally:
         for other in others:
             other.kill()
+            other.wait()
     report(f"training beside two busy programs: {ratio:.2f} times as long as with one thread (to reach: 1.33)")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -12,21 +11,6 @@ import pytest
 
 LOCKED = re.compile(r"(\S+==.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 PYTHON = re.fullmatch(r"python-(\d+\.\d+)\s*", (build.ROOT / "binder/runtime.txt").read_text(encoding="utf-8"))[1]
-
-
-@pytest.fixture
-def repository(tmp_path):
-    """A copy of what the repository holds, and of nothing that lies beside it."""
-    if not (build.ROOT / ".git").exists() or not shutil.which("git"):
-        pytest.skip("git tells what the repository holds, and this copy came without it")
-    target = tmp_path / "repository"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=build.ROOT, capture_output=True, encoding="utf-8", check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(build.ROOT / name, target / name)
-    return target
 
 
 def test_binder_takes_the_python_that_is_named_and_installs_the_lock_and_then_the_package(repository):

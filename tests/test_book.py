@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from formulas import colour_symbols, typeset
+from slim import names_in
 
 TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTERS = [f"{entry['file']}.html" for entry in TOC["chapters"] if re.match(r"chapters/\d\d_", entry["file"])]
@@ -135,11 +136,47 @@ def test_the_icons_that_pages_show_are_there_and_few_others(visit, book, soups, 
     assert not list(book.rglob("fontawesome.js*"))
 
 
+def test_a_page_comes_to_have_no_class_whose_styles_were_cut_away(visit, book, soups):
+    page = visit((book / CHAPTERS[1]).as_uri())
+    page.locator(".theme-switch-button:visible").hover()
+    page.locator(".tooltip").wait_for()
+    classes = page.evaluate("[...document.querySelectorAll('[class]')].flatMap((node) => [...node.classList])")
+    scripts = [path.read_text(encoding="utf-8") for path in book.glob("_static/*.js")]
+    assert set(classes) <= names_in([*map(str, soups.values()), *scripts])
+    arrow = page.locator(".tooltip-arrow").evaluate("arrow => getComputedStyle(arrow, '::before').borderBottomColor")
+    assert arrow != "rgba(0, 0, 0, 0)"
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_is_light_to_load(visit, packed, address, name):
     sizes = packed(visit(f"{address}/{name}").requested)
-    assert len(sizes) <= 20
-    assert sum(sizes) <= 400_000
+    assert len(sizes) <= 15
+    assert sum(sizes) <= 300_000
+
+
+SHIFTED = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((shift) => { window.shifted += shift.value; }))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+PAINTED = """() => document.readyState === "interactive" && [...document.images].every((image) => image.complete)
+  && performance.getEntriesByName("first-contentful-paint").length"""
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", [f"{TOC['root']}.html", *CHAPTERS])
+def test_nothing_moves_under_the_eyes_of_who_reads_before_the_programs_come(visit, address, name, width):
+    page, held = visit("about:blank", width=width, ask=True), []
+    page.add_init_script(SHIFTED)
+    page.route("**/page-later.js*", lambda route: held.append(route))
+    page.goto(f"{address}/{name}", wait_until="commit")
+    page.wait_for_function(PAINTED)
+    page.evaluate(FRAMES)
+    held[0].continue_()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(FRAMES)
+    assert page.locator(".attn-explorable").count() > 0 and page.evaluate("shifted") <= 0.02
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -481,11 +518,17 @@ CUT = """(svg) => {
 }"""  # Matplotlib draws its letters as shapes, and leaves what they say in a comment
 
 
+def drawing(page, image):
+    """Return the SVG of a picture, which is a file or, if it is small, in the page."""
+    kind, _, svg = image["src"].partition("data:image/svg+xml,")
+    return unquote(svg) if svg else page.parent.joinpath(kind).read_text(encoding="utf-8")
+
+
 def test_no_text_of_a_figure_is_cut(visit, book, soups):
     page, cut = visit("about:blank"), []
     for name, soup in soups.items():
         for image in soup.select(".cell_output img"):
-            texts, found = page.evaluate(CUT, (book / name).parent.joinpath(image["src"]).read_text(encoding="utf-8"))
+            texts, found = page.evaluate(CUT, drawing(book / name, image))
             assert texts > 0, image
             cut += [(name, image["alt"], text) for text in found]
     assert not cut

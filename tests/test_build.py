@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bench_book
 import build
 import formulas
 import nbformat
@@ -445,3 +446,16 @@ def test_the_core_of_the_tests_asks_for_no_browser_no_kernel_and_no_book():
     run = subprocess.run(command, cwd=build.ROOT, capture_output=True, encoding="utf-8")
     found = set(re.findall(r"::(\w+)", run.stdout))
     assert found == {"test_each_kind_of_answer_is_judged", "test_an_answer_that_does_not_fit_is_refused"}
+
+
+def test_the_bench_times_a_build_from_nothing_and_one_with_nothing_to_do(small_book, book):
+    lines = []
+    bench_book.test_make_book(small_book, lines.append)
+    bench_book.test_make_book_again(book, lines.append)
+    assert [line.split(":")[0] for line in lines] == ["make book, cold", "make book, nothing changed"]
+
+
+def test_the_copy_that_the_bench_builds_holds_all_that_the_book_is_made_from(repository, monkeypatch):
+    made_from = build.digest(*build.CHAPTERS, *build.ALL_ELSE)
+    monkeypatch.setattr(build, "ROOT", repository)
+    assert build.digest(*build.CHAPTERS, *build.ALL_ELSE) == made_from, "git does not track something of it"

@@ -1,0 +1,26 @@
+"""What `make bench` runs comes to its end; how fast anything is, no test asks. tests/test_build.py has the build."""
+
+import subprocess
+import sys
+
+import bench_book
+import bench_waiting
+import build
+
+ALONE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
+
+
+def test_the_package_is_timed_beside_pytorch(torch):
+    small = ["--benchmark-disable", "-k", "512 or floor or one_token or 32", "benchmarks/bench_speed.py"]
+    run = subprocess.run([*ALONE, *small], cwd=build.ROOT, capture_output=True, encoding="utf-8")
+    assert run.returncode == 0, run.stdout
+
+
+def test_a_training_is_timed():
+    assert bench_waiting.seconds() > 0
+
+
+def test_a_page_is_timed(packed, address, browser):
+    lines = []
+    bench_book.test_a_page(packed, address, browser, build.chapters()[0], lines.append)
+    assert lines[0].startswith("01_why_words_need_context")
