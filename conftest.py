@@ -37,7 +37,7 @@ SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') 
 
 
 def pytest_addoption(parser):
-    told = "whose arithmetic the chapters are run with: the family that is furthest from the newest, or all"
+    told = "whose arithmetic the chapters are run with: that of the family furthest from the newest, or of all"
     parser.addoption("--kernels", choices=["furthest", "all"], default="furthest", help=told)
 
 
