@@ -44,6 +44,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     for mark, meaning in {**NEEDS, "core": "does none of this"}.items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
+    config.addinivalue_line("markers", "xdist_group(name): runs on one core with the others of the group")
 
 
 def pytest_itemcollected(item):

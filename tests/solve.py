@@ -9,18 +9,19 @@ from notebooks import exercises
 
 ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
 NAME = re.compile(r"^### (.*)$", re.MULTILINE)
-TRIALS = """from contextlib import redirect_stdout
+TRIALS = """import warnings
+from contextlib import redirect_stdout
 from io import StringIO
 
 def said(answer):
-    with redirect_stdout(StringIO()) as out:
+    with redirect_stdout(StringIO()) as out, warnings.catch_warnings(action="ignore"):
         exec({check!r}, {{**globals(), "answer": answer}})
     return out.getvalue()
 
 for given in {right!r}:
-    assert said(eval(given)) == "Right.\\n", given
+    assert said(eval(given, {{**globals(), "answer": globals().get("solution")}})) == "Right.\\n", given
 for given in {wrong!r}:
-    assert said(eval(given)).startswith("Not yet"), given"""
+    assert said(eval(given, {{**globals(), "answer": globals().get("solution")}})).startswith("Not yet"), given"""
 
 
 def names(notebook):
@@ -36,7 +37,7 @@ def solve(notebook, answers):
     returns it.
     """
     for number, (name, (answer, check, code)) in enumerate(zip(names(notebook), exercises(notebook), strict=True)):
-        answer.source = code
+        answer.source = f"{code}\nsolution = globals().get('answer')"  # its check takes the answer away
         check.outputs = [nbformat.v4.new_output("stream", text="Right.\n")]
         trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[name]), id=f"trials-{number}")
         notebook.cells.insert(notebook.cells.index(check) + 1, trials)

@@ -258,7 +258,8 @@ def test_what_is_missing_or_broken_is_made_anew(small_book):
     assert is_made_anew()
     (made / "html.made-from").write_bytes(b"\xff")
     executed.write_text(re.sub(r'"outputs": \[.*?\n   \]', '"outputs": []', outputs, flags=re.DOTALL), encoding="utf-8")
-    assert is_made_anew() and executed.read_text(encoding="utf-8") == outputs
+    assert is_made_anew()  # the notebook also tells what its kernel used, which is never the same
+    assert nbformat.read(executed, 4).cells == nbformat.reads(outputs, 4).cells
     for broken in (made / ".doctrees/chapters/index.doctree", next(made.glob("jupyter_execute/*.svg"))):
         cut_off(broken)
         shutil.rmtree(pages)

@@ -4,10 +4,12 @@ import json
 from fractions import Fraction
 
 import build
+import nbformat
 import numpy as np
 import pytest
 from book import PARTS
 from notebooks import exercises, read
+from prose import printed
 
 from attn.exercises import Waiting, check, rule_of
 from attn.explorables import FOLDER, book_script
@@ -41,8 +43,8 @@ def map_to_fractions(numbers):
 
 
 def test_numbers_count_as_they_are_printed_and_whole_ones_exactly(says):
-    for digits, printed, off in [(2, 0.33, 0.34), (3, 0.333, 0.334), (4, 0.3333, 0.3334)]:
-        assert says(printed, 1 / 3, digits=digits) == "Right." != says(off, 1 / 3, digits=digits)
+    for digits, near, off in [(2, 0.33, 0.34), (3, 0.333, 0.334), (4, 0.3333, 0.3334)]:
+        assert says(near, 1 / 3, digits=digits) == "Right." != says(off, 1 / 3, digits=digits)
     assert says(24576.0, 24576) == says(1.0, True) == says(np.int8(0), False) == "Right."
     assert says(24576.01, 24576) == says(0.999, True) == says(np.nan, 4) == says(np.inf, 1.5) == "Not yet. Count again."
 
@@ -70,6 +72,27 @@ def test_an_error_in_a_function_of_the_reader_is_the_readers_to_see(says):
     assert says(lambda: 1 / 0, lambda f: f()) == (
         "Not yet: your function ends with ZeroDivisionError, division by zero. Count again."
     )
+
+
+def test_a_judge_in_python_may_say_how_far_off_an_answer_is(says):
+    judge = lambda n: bool(n < 5) or f"{n:.0f} is not below 5"  # noqa: E731
+    assert says(4, judge) == "Right."
+    assert says(7, judge).startswith("Not yet: 7 is not below 5. ")
+
+
+def test_an_answer_is_judged_once_so_that_a_cell_that_fails_leaves_none_of_another_exercise(kernel, tmp_path):
+    cells = [
+        "from attn.exercises import check",
+        "answer = [1, 2]",
+        "check(answer, [1, 2], 'Again.')",
+        "try:\n    answer = 1 / 0\nexcept ZeroDivisionError:\n    pass",
+        "check(answer, 3, 'Count.')",
+        "kept = 5; check(kept, 5, 'Again.'); print(kept)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbformat.write(notebook, tmp_path / "one.ipynb")
+    said = [printed(cell) for cell in kernel(tmp_path / "one.ipynb").cells]
+    assert said[2] == "Right.\n" and said[4].startswith("Not answered yet") and said[5] == "Right.\n5\n"
 
 
 def test_text_is_compared_without_the_blanks_around_it(says):

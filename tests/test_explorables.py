@@ -169,7 +169,7 @@ def test_the_update_plane_computes_what_the_package_computes(blank):
 @pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
 def test_the_rotary_explorer_computes_what_the_package_computes(blank, places):
     page, rng = blank(), np.random.default_rng(13)
-    query, key = rng.normal(size=(2, 2))
+    query, key = rng.normal(size=(2, 2)).round(3)
     for turn in (1.0, 0.2):
         figure = RotaryExplorer(query, key, turn, *places)
         shown = page.evaluate("state => attnExplorables.rotary.compare(state)", figure.state())
@@ -783,7 +783,7 @@ def test_tokens_key_heads_and_a_model_are_chosen(blank):
 
 def training_explorer(**changes):
     rng = np.random.default_rng(8)
-    runs = {name: (softmax(3 * rng.normal(size=(4, 3))), rng.random(4)) for name in ("queries", "all")}
+    runs = {name: (softmax(3 * rng.normal(size=(4, 3))).round(5), rng.random(4)) for name in ("queries", "all")}
     return TrainingExplorer(**{"tokens": ["cat", "sat", "<b>mat"], "steps": [0, 1, 10, 500], "runs": runs, **changes})
 
 
@@ -889,7 +889,7 @@ def one_of_each():
     figures = [
         explorer(),
         SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
-        QueryPlane(["cat", "sat", "mat"], "it", [0, 1], rng.normal(size=(3, 2)), rng.normal(size=(3, 2))),
+        QueryPlane(["cat", "sat", "mat"], "it", [0, 1], *rng.normal(size=(2, 3, 2)).round(3)),
         ScalingExplorer([1, 16, 1024], 4 * rng.normal(size=(3, 5)), chosen=1, scaled=True),
         MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
         UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),

@@ -59,7 +59,7 @@ def execute(path, figures="svg", folder=None, variables=()):
     notebook = read(path)
     folder = {"metadata": {"path": folder or path.parent.parent}}
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
-    arguments = [f"--InlineBackend.figure_formats={figures}", "--log-level=ERROR"]
+    arguments = [f"--InlineBackend.figure_formats={figures}", "--log-level=CRITICAL"]
     client = NotebookClient(notebook, extra_arguments=arguments, resources=folder, **options)
     try:
         client.on_cell_executed = functools.partial(note_answers, client, ends(notebook.cells))
