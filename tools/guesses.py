@@ -113,10 +113,10 @@ def judged(guess, reply):
         }
     if "scale" in guess:
         start, stop = guess["scale"]
-        if not start <= found["answer"] <= stop:
-            raise ValueError(f"the answer {found['answer']} is not on the scale from {start} to {stop}")
         about = {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
-        right = round(significant(found["answer"]), about["digits"] + 2)
+        right = round(significant(found["answer"]), about["digits"] + 2)  # a cosine may be 1.0000000000000002
+        if not start <= right <= stop:
+            raise ValueError(f"the answer {right} is not on the scale from {start} to {stop}")
         return about | {"right": right, "why": [why.get("low", ""), why.get("high", "")]}
     row, column = found["answer"]
     if not (0 <= row < len(found["rows"]) and 0 <= column < len(found["columns"])):
