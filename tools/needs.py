@@ -3,6 +3,12 @@
 import build
 from notebooks import read
 
-for path in build.chapters():
-    used = read(build.EXECUTED / path.name).metadata["used"]
-    print(f"| [{int(path.name[:2])}]({path.name}) | {used['megabytes']} MB | {used['seconds']:.0f} s |")
+
+def main():
+    for path in build.chapters():
+        used = read(build.EXECUTED / path.name).metadata["used"]
+        print(f"| [{int(path.name[:2])}]({path.name}) | {used['megabytes']} MB | {used['seconds']:.0f} s |")
+
+
+if __name__ == "__main__":
+    main()
