@@ -49,24 +49,24 @@ torch: .venv/installed
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --editable ".[torch]"
 
 book: .venv/installed
-	$(BIN)/python tools/build.py
+	$(BIN)/python -m book.build
 
 pdf: .venv/installed
-	$(BIN)/python tools/pdf.py
+	$(BIN)/python -m book.pdf
 
 # The book is built from nothing: a chapter that is not read again would not repeat its warnings.
 test: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	rm -rf _build/html _build/.doctrees
-	$(BIN)/python tools/build.py
+	$(BIN)/python -m book.build
 	$(BIN)/python -m pytest
 
 kernels: .venv/installed
 	$(BIN)/python -m pytest tests/test_kernels.py --kernels all -k from_the_package
 
 check: .venv/installed
-	@$(BIN)/python tools/check.py "$(CHAPTER)"
+	@$(BIN)/python -m book.check "$(CHAPTER)"
 
 bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
@@ -78,11 +78,11 @@ lab: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
 	$(BIN)/jupyter lab $(AS_ROOT) chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed
-	$(BIN)/python tools/notebooks.py $(CHAPTERS)
-	$(BIN)/python tools/pages.py
+	$(BIN)/python -m book.execute $(CHAPTERS)
+	$(BIN)/python -m book.ledger
 
 novels: .venv/installed
-	$(BIN)/python tools/novels.py
+	$(BIN)/python -m recordings.novels.train
 
 lock: .venv/installed
 	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt

@@ -10,12 +10,13 @@ import sys
 import threading
 from urllib.parse import unquote, urlsplit
 
-import build
 import hypothesis
 import matplotlib
-import notebooks
 import pytest
-from pdf import find_chromium
+
+from book import build
+from book import execute as notebooks
+from book.pdf import find_chromium
 
 hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
 hypothesis.settings.load_profile("steady")

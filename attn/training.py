@@ -7,9 +7,9 @@ from itertools import islice
 import numpy as np
 
 from attn._arrays import as_booleans, as_floats, as_rows, on_one_thread, row_sums
-from attn.keeping import remember
-from attn.progress import reader_waits, tell_kept
-from attn.progress import steps as progress
+from attn.course.keeping import remember
+from attn.course.progress import reader_waits, tell_kept
+from attn.course.progress import steps as progress
 from attn.tape import leaves
 
 stopped = None  # what was trained when a reader stopped it, or when it diverged

@@ -6,13 +6,13 @@ import subprocess
 import sys
 import time
 
-import build
 import pytest
+
+from book import build
 
 IN_PARTS = """
 import json, resource, sys, time
-sys.path.insert(0, "tools")
-import build
+from book import build
 start = time.perf_counter()
 build.execute_chapters()
 children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -42,7 +42,7 @@ def test_make_book(repository, report):
 
 def test_make_book_again(book, report):
     start = time.perf_counter()
-    subprocess.run([sys.executable, "tools/build.py"], cwd=build.ROOT, capture_output=True, check=True)
+    subprocess.run([sys.executable, "-m", "book.build"], cwd=build.ROOT, capture_output=True, check=True)
     report(f"make book, nothing changed: {time.perf_counter() - start:.1f} s (to reach: 4)")
 
 

@@ -7,7 +7,7 @@ import sys
 TRAINING = """
 import sys, time
 sys.path.insert(0, "recordings")
-from learning_to_attend import learn
+from recordings.learning_to_attend import learn
 start = time.perf_counter()
 learn(0, 2, 64, 2000, n_taken=100)
 print(time.perf_counter() - start)

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from attn import Forbid, Tape, TransformerConfig, decoder, init_transformer
-from attn.corpora import repeated
-from attn.recordings import mean_losses, record
+from attn.course.corpora import repeated
+from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
 EVERY, SEEDS = 50, range(5)
@@ -68,4 +68,4 @@ def learn(seed, options, steps, rate, forbidden, n_taken=None):
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy rows attn.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, "the toy rows attn.course.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 
 from attn import Tape, TransformerConfig, causal_mask, init_transformer, multi_head_attention
-from attn.corpora import fortunes
+from attn.course.corpora import fortunes
+from attn.course.recordings import mean_losses, record
 from attn.layers import add, embedding, feed_forward, layer_norm, linear
-from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
 STEPS, EVERY, SEEDS, WARM_UP = 1000, 50, range(5), 100
@@ -98,4 +98,4 @@ def learn(seed, n_layers, way, warm_up, rate, n_taken=None):
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy sentences attn.corpora.fortunes, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, "the toy sentences attn.course.corpora.fortunes, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -10,9 +10,9 @@ The kinds differ in one thing: by how much their embeddings are multiplied befor
 import numpy as np
 
 from attn import Tape, Trace, TransformerConfig, decoder, encoder, init_transformer
-from attn.corpora import apples
+from attn.course.corpora import apples
+from attn.course.recordings import mean_losses, record
 from attn.layers import linear
-from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
@@ -109,4 +109,4 @@ def learn(seed, start, n_taken=None):
 
 if __name__ == "__main__":
     kinds = {str(start): (start,) for start in STARTS}
-    record(__file__, "the toy translations attn.corpora.apples, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)
+    record(__file__, "the toy translations attn.course.corpora.apples, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from attn import Tape, TransformerConfig, encoder, init_transformer
-from attn.corpora import coreference
-from attn.recordings import mean_losses, record
+from attn.course.corpora import coreference
+from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
 EVERY, SEEDS = 100, range(5)
@@ -56,4 +56,6 @@ def learn(seed, n_layers, d_ff, steps, n_taken=None):
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy sentences attn.corpora.coreference, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(
+        __file__, "the toy sentences attn.course.corpora.coreference, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY
+    )

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from attn import Forbid, Tape, TransformerConfig, decoder, encoder, init_transformer
-from attn.recordings import mean_losses, record
+from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
 EVERY, SEEDS, STEPS = 100, range(5), 1500

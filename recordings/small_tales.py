@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from attn import Tape, TransformerConfig, decoder, init_transformer
-from attn.corpora import tales
-from attn.recordings import mean_losses, record
+from attn.course.corpora import tales
+from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
 STEPS, EVERY, SEEDS = 600, 25, range(10)
@@ -60,4 +60,4 @@ def learn(seed, n_layers, d_ff, n_taken=None):
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy tales attn.corpora.tales, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, "the toy tales attn.course.corpora.tales, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from attn import Tape, TransformerConfig, decoder, init_transformer
-from attn.corpora import repeated
-from attn.recordings import mean_losses, record
+from attn.course.corpora import repeated
+from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
 EVERY, SEEDS = 50, range(5)
@@ -51,4 +51,4 @@ def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy rows attn.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, "the toy rows attn.course.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 
 from attn import Tape, Trace, TransformerConfig, decoder, init_transformer
-from attn.corpora import two_relations
+from attn.course.corpora import two_relations
+from attn.course.recordings import mean_losses, record
 from attn.layers import linear
-from attn.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
@@ -80,4 +80,4 @@ def learn(seed, n_heads, n_taken=None):
 
 if __name__ == "__main__":
     kinds = {str(n_heads): (n_heads,) for n_heads in HEADS}
-    record(__file__, "the toy rows attn.corpora.two_relations, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)
+    record(__file__, "the toy rows attn.course.corpora.two_relations, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)

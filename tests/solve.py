@@ -5,7 +5,8 @@ from pathlib import Path
 
 import nbformat
 import yaml
-from notebooks import exercises
+
+from book.execute import exercises
 
 ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
 NAME = re.compile(r"^### (.*)$", re.MULTILINE)

@@ -3,9 +3,8 @@
 import subprocess
 import sys
 
-import bench_book
-import bench_waiting
-import build
+from benchmarks import bench_book, bench_waiting
+from book import build
 
 ALONE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
 

@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 
-import build
 import nbformat
 import pytest
+
+from book import build
 
 LOCKED = re.compile(r"(\S+==.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 PYTHON = re.fullmatch(r"python-(\d+\.\d+)\s*", (build.ROOT / "binder/runtime.txt").read_text(encoding="utf-8"))[1]

@@ -6,7 +6,6 @@ import json
 import re
 from urllib.parse import unquote, urlsplit
 
-import build
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -14,8 +13,10 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
-from formulas import colour_symbols, typeset
-from slim import names_in
+
+from book import build
+from book.formulas import colour_symbols, typeset
+from book.slim import names_in
 
 TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTERS = [f"{entry['file']}.html" for entry in TOC["chapters"] if re.match(r"chapters/\d\d_", entry["file"])]
@@ -535,7 +536,7 @@ def test_no_text_of_a_figure_is_cut(visit, book, soups):
 
 
 def test_a_text_that_is_cut_is_found(visit):
-    with plt.style.context("attn.course"):
+    with plt.style.context("attn.course.style"):
         fig, ax = plt.subplots(figsize=(6.8, 2))
         ax.set(xlabel="step", ylabel="a label that is longer than its figure is high")
         with io.StringIO() as drawn:

@@ -8,17 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bench_book
-import build
-import formulas
 import nbformat
-import notebooks
-import pages
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from filelock import FileLock
-from repository import origin, public_address
+
+from benchmarks import bench_book
+from book import build, formulas
+from book import execute as notebooks
+from book import ledger as pages
+from book.repository import origin, public_address
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def small_book(tmp_path):
     """A book of one title page and one chapter, with this project's settings."""
     for name in ("_config.yml", "references.bib", "requirements.txt"):
         shutil.copy(build.ROOT / name, tmp_path)
-    for name in ("_ext", "attn", "tools"):
+    for name in ("attn", "book"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     (tmp_path / "_toc.yml").write_text(
         "format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n", encoding="utf-8"
@@ -51,7 +51,7 @@ def write_chapter(folder, code, text="# One\n\nA chapter.", tags=(), name="01_on
 def run_build(folder, program="build", *arguments, **environment):
     known = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")}
     return subprocess.run(
-        [sys.executable, f"tools/{program}.py", *arguments],
+        [sys.executable, "-m", f"book.{program}", *arguments],
         cwd=folder,
         capture_output=True,
         encoding="utf-8",

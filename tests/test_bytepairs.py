@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn.bytepairs import PIECES, UNKNOWN, Tokenizer, join, learn
-from attn.novels import CONFIG, read_text, read_tokenizer
+from attn.course.novels import CONFIG, read_text, read_tokenizer
 
 
 def test_the_neighbours_that_stand_together_most_often_are_joined_first():

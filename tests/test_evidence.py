@@ -2,11 +2,11 @@
 
 import ast
 
-import build
 import nbformat
 import pytest
 
-from attn.recordings import read_recording
+from attn.course.recordings import read_recording
+from book import build
 
 CHAPTERS = sorted((build.ROOT / "chapters").glob("[01][0-9]*.ipynb"))
 FEWEST = 5

@@ -3,16 +3,16 @@
 import json
 from fractions import Fraction
 
-import build
 import nbformat
 import numpy as np
 import pytest
-from book import PARTS
-from notebooks import exercises, read
-from prose import printed
 
-from attn.exercises import Waiting, check, rule_of
-from attn.explorables import FOLDER, book_script
+from attn.course.exercises import Waiting, check, rule_of
+from attn.figures import FOLDER, book_script
+from book import build
+from book.execute import exercises, read
+from book.page import PARTS
+from book.prose import printed
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_judge_in_python_may_say_how_far_off_an_answer_is(says):
 
 def test_an_answer_is_judged_once_so_that_a_cell_that_fails_leaves_none_of_another_exercise(kernel, tmp_path):
     cells = [
-        "from attn.exercises import check",
+        "from attn.course.exercises import check",
         "answer = [1, 2]",
         "check(answer, [1, 2], 'Again.')",
         "try:\n    answer = 1 / 0\nexcept ZeroDivisionError:\n    pass",
@@ -112,7 +112,7 @@ RULES = {
 
 def in_page(visit, tmp_path, rule):
     """Open a page with one exercise in it, and return it."""
-    scripts = [(FOLDER.parents[1] / f"_ext/{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    scripts = [(FOLDER.parents[1] / f"book/{name}.js").read_text(encoding="utf-8") for name in PARTS]
     (tmp_path / "book.js").write_text(book_script("(() => {", *scripts, "})();"), encoding="utf-8")
     exercise = f'<div class="cell"></div><div class="cell">{Waiting(rule)._repr_html_()}</div>'
     html = f'<section id="exercises"><section id="one"><h3>One</h3>{exercise}</section></section>'

@@ -12,7 +12,7 @@ from hands import press
 from looks import LOOK, arrays_of_stepper, look_of, meanings_of_attention, meanings_of_mask, nodes_of_stepper
 from numpy.testing import assert_allclose
 
-import attn.explorables
+import attn.figures
 from attn import (
     Tape,
     Trace,
@@ -23,7 +23,9 @@ from attn import (
     scaled_dot_product_attention,
     softmax,
 )
-from attn.explorables import (
+from attn.course.plots import COLORS
+from attn.course.recordings import read_recording
+from attn.figures import (
     FOLDER,
     AttentionExplorer,
     CostExplorer,
@@ -44,11 +46,9 @@ from attn.explorables import (
     book_script,
     read_source,
 )
-from attn.explorables.head_guess import weights_script
+from attn.figures.head_guess import weights_script
 from attn.layers import rotary
 from attn.parameters import GPT3, TransformerConfig, count_parameters
-from attn.plots import COLORS
-from attn.recordings import read_recording
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
 
@@ -73,7 +73,7 @@ def blank(visit, tmp_path):
     """Open a page of nothing but explorables, in the given HTML, as a page of the book would hold them."""
 
     def open_page(*bodies, **options):
-        style = f"<style>{read_source('explorables.css')}</style>"
+        style = f"<style>{read_source('figures.css')}</style>"
         script = f"<script>{weights_script()[1]}{book_script()}</script>"  # what a page brings on request is there
         (tmp_path / "page.html").write_text(
             f"<!doctype html><meta charset=utf-8>{style}{''.join(bodies)}{script}", encoding="utf-8"
@@ -914,7 +914,7 @@ ALIVE = [name for name in EACH if name != "novel_reader"]  # which is once its m
 def test_every_figure_is_a_pair_of_files_and_in_the_script_of_the_book(blank):
     pairs = {path.stem for path in FOLDER.glob("*.py")} & {path.stem for path in FOLDER.glob("*.js")}
     assert set(blank().evaluate("Object.keys(attnExplorables)")) == pairs == set(EACH)
-    assert all(type(figure).__name__ in dir(attn.explorables) for figure in EACH.values())
+    assert all(type(figure).__name__ in dir(attn.figures) for figure in EACH.values())
 
 
 def control(page, label):
@@ -1647,7 +1647,7 @@ def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():
 
 
 def test_figures_formulas_and_explorables_use_the_same_colours():
-    style = read_source("explorables.css")
+    style = read_source("figures.css")
     for role in ("query", "key", "value"):
         assert re.search(rf"--attn-{role}: (#\w+);", style)[1] == COLORS[role]
     red, green, blue = (int(COLORS["weight"][i : i + 2], 16) for i in (1, 3, 5))
@@ -1677,7 +1677,7 @@ def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
         low, high = sorted(to_xyz[1] @ linear(colour) for colour in (one, two))
         return (high + 0.05) / (low + 0.05)
 
-    blocks = re.findall(r"\{(\s+--attn-query.*?)\}", read_source("explorables.css"), re.DOTALL)
+    blocks = re.findall(r"\{(\s+--attn-query.*?)\}", read_source("figures.css"), re.DOTALL)
     assert len(blocks) == 2
     for block, paper in zip(blocks, ["#ffffff", "#14181e"]):
         colours = re.findall(r"--attn-(?:query|key|value): (#\w+);", block)

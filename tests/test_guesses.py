@@ -4,11 +4,11 @@ import json
 import re
 from types import SimpleNamespace
 
-import build
-import guesses
 import nbformat
 import pytest
-from notebooks import ChapterFailed, read
+
+from book import build, guesses
+from book.execute import ChapterFailed, read
 
 CHAPTERS = build.chapters()
 ASK = "**Before you read on:** how much is it?\n\n- 2\n- 3\n\n<!-- guess\nanswer: {answer}\n-->"

@@ -1,10 +1,11 @@
 """The notebooks for a class: complete, and without an answer in sight."""
 
-import build
 import nbformat
 import pytest
-from hand_out import main, without_answers
-from notebooks import exercises, read
+
+from book import build
+from book.execute import exercises, read
+from book.hand_out import main, without_answers
 
 
 @pytest.mark.parametrize("path", build.chapters(), ids=lambda path: path.stem)

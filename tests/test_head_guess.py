@@ -12,9 +12,9 @@ from axe_playwright_python.sync_playwright import Axe
 from looks import LOOK, look_of, shown
 from numpy.testing import assert_allclose
 
-from attn.explorables import HeadGuess, book_script, read_source
-from attn.explorables.head_guess import NAMELESS, RULES, TOLD, class_of, weights_script
-from attn.recordings import read_recording
+from attn.course.recordings import read_recording
+from attn.figures import HeadGuess, book_script, read_source
+from attn.figures.head_guess import NAMELESS, RULES, TOLD, class_of, weights_script
 
 PATTERNS, MEASURED = read_recording("minilm_patterns"), read_recording("minilm")
 ROWS, FOUND = PATTERNS["runs"], MEASURED["runs"]
@@ -36,7 +36,7 @@ def alive(visit, tmp_path):
 
     def open_page(one, **options):
         body = one._repr_mimebundle_()[0]["text/html"]
-        head = f"<meta charset=utf-8><title>A guess</title><style>{read_source('explorables.css')}</style>"
+        head = f"<meta charset=utf-8><title>A guess</title><style>{read_source('figures.css')}</style>"
         script = f"<script>window.attnHeads = {json.dumps(one.weights)};{book_script()}</script>"
         text = f"<!doctype html><html lang=en>{head}<main><h1>A guess</h1>{body}</main>{script}"
         (tmp_path / "page.html").write_text(text, encoding="utf-8")

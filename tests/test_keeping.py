@@ -9,14 +9,14 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from attn import keeping
+from attn.course import keeping
 
 TRAINING = """
 import numpy as np
 import types
 from functools import partial
 from threadpoolctl import threadpool_info
-from attn.progress import each
+from attn.course.progress import each
 from attn.training import train
 
 def threads():
@@ -67,12 +67,12 @@ def test_a_model_is_found_again_in_another_kernel_and_trained_anew_if_anything_c
     told, first = kernel(show)
     assert told == "" and first.startswith("True")
     told, again = kernel(show)
-    assert told.startswith("3 of 3 models had been trained before") and "attn.keeping.forget()" in told
+    assert told.startswith("3 of 3 models had been trained before") and "attn.course.keeping.forget()" in told
     assert again == first.replace("True", "False")
     for change in ({"target": "4.0"}, {"strength": "0.5"}):  # one is a global behind a function that a function calls
         told, anew = kernel(show, **change)
         assert told == "" and anew.startswith("True") and anew != first
-    told, after = kernel("from attn import keeping; keeping.forget(); learn(0); print(len(seen.taken))")
+    told, after = kernel("from attn.course import keeping; keeping.forget(); learn(0); print(len(seen.taken))")
     assert after == "10\n"
 
 

@@ -4,13 +4,14 @@ import os
 import subprocess
 import sys
 
-import build
 import nbformat
 import pytest
-from kernels import FAMILIES, FURTHEST, differences, environment, runnable
-from notebooks import read
-from prose import unprinted
 from solve import ANSWERS, solve
+
+from book import build
+from book.execute import read
+from book.kernels import FAMILIES, FURTHEST, differences, environment, runnable
+from book.prose import unprinted
 
 CHAPTERS = sorted(build.chapters(), reverse=True)  # the last ones, which train models, first
 MEGABYTES = 700

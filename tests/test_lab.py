@@ -8,10 +8,11 @@ import sys
 import time
 import urllib.request
 
-import build
 import nbformat
 import pytest
-from pages import slug
+
+from book import build
+from book.ledger import slug
 
 CHAPTER = build.ROOT / "chapters/02_queries_keys_values.ipynb"
 SOURCES = [cell.source for cell in nbformat.read(CHAPTER, 4).cells]
@@ -35,7 +36,7 @@ training.train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, lear
 """
 
 
-EXPLORER = """from attn.explorables import AttentionExplorer
+EXPLORER = """from attn.figures import AttentionExplorer
 
 explorer = AttentionExplorer(["The", "black", "cat", "ate", "fish"],
                              [[0.1, 0.2], [0.9, 0.1], [0.4, 0.5], [0.3, 0.9], [0.7, 0.2]],
@@ -52,7 +53,7 @@ link((explorer, "query"), (knob, "value"))
 knob"""
 
 
-READER = """from attn.explorables import NovelReader
+READER = """from attn.figures import NovelReader
 
 reader = NovelReader(["Emma was"])
 reader"""

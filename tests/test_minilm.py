@@ -11,15 +11,16 @@ from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
-import build
 import nbformat
 import numpy as np
 import pytest
-import record_minilm as script
 
-from attn import Trace, encoder, init_transformer, minilm
-from attn.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
-from attn.recordings import FOLDER, read_recording
+from attn import Trace, encoder, init_transformer
+from attn.course import minilm
+from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
+from attn.course.recordings import FOLDER, read_recording
+from book import build
+from recordings.minilm import measure as script
 
 SMALL = replace(CONFIG, vocab_size=13, n_positions=17)
 ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns")}

@@ -6,17 +6,17 @@ import re
 from pathlib import Path
 
 import nbformat
-import pages
 import pytest
 import yaml
-from notebooks import exercises, normalise, read
-from prose import missing, printed, questions, shown, unprinted
 from solve import ANSWERS, names, solve
 
-from attn.explorables import SelfCheck
+from attn.figures import SelfCheck
+from book import ledger as pages
+from book.execute import exercises, normalise, read
+from book.prose import missing, printed, questions, shown, unprinted
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
-TEMPLATE = FOLDER.parent / "tools" / "template.ipynb"
+TEMPLATE = FOLDER.parent / "book" / "template.ipynb"
 CHAPTERS = sorted(FOLDER.glob("*.ipynb"))
 NOTEBOOKS = [*CHAPTERS, TEMPLATE]
 

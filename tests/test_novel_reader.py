@@ -9,9 +9,10 @@ from hands import press
 from looks import shown
 from numpy.testing import assert_allclose
 
-from attn import Trace, decoder, novels, softmax, switch_off
-from attn.explorables import NovelReader, book_script, read_source
-from attn.explorables.novel_reader import PARTS, model_scripts
+from attn import Trace, decoder, softmax, switch_off
+from attn.course import novels
+from attn.figures import NovelReader, book_script, read_source
+from attn.figures.novel_reader import PARTS, model_scripts
 from attn.layers import layer_norm, unembedding
 
 TEXTS = ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
@@ -33,7 +34,7 @@ def unloaded(visit, beside):
 
     def open_page(figure, **options):
         body = figure._repr_mimebundle_()[0]["text/html"]
-        style = f"<meta charset=utf-8><style>{read_source('explorables.css')}</style>"
+        style = f"<meta charset=utf-8><style>{read_source('figures.css')}</style>"
         (beside / "page.html").write_text(
             f"<!doctype html>{style}{body}<script defer src=explorables.js></script>", encoding="utf-8"
         )

@@ -4,16 +4,17 @@ import hashlib
 from dataclasses import replace
 from functools import partial
 
-import novels as training
 import numpy as np
-import pack_novels
 import pytest
 
-from attn import decoder, init_transformer, novels, switch_off
+from attn import decoder, init_transformer, switch_off
 from attn.bytepairs import Tokenizer
+from attn.course import novels
+from attn.course.recordings import read_recording
 from attn.parameters import count_parameters
-from attn.recordings import read_recording
 from attn.tape import leaves
+from recordings.novels import pack as pack_novels
+from recordings.novels import train as training
 
 RECORDING = read_recording("novels")
 SHIPPED = RECORDING["runs"]["novels"][RECORDING["shipped"]]

@@ -2,14 +2,14 @@
 
 import re
 
-import build
+from book import build
 
 PAGE = (build.ROOT / "chapters" / "package.md").read_text(encoding="utf-8")
 
 
 def test_every_module_is_on_the_page():
-    modules = {path.stem for path in (build.ROOT / "attn").glob("[!_]*.py")} | {"explorables"}
-    assert set(re.findall(r"`attn\.(\w+)`", PAGE.partition("## Modules")[2])) == modules
+    modules = {path.stem for path in (build.ROOT / "attn").glob("[!_]*.py")} | {"course", "figures"}
+    assert set(re.findall(r"`attn\.(\w+)[.`]", PAGE.partition("## Modules")[2])) == modules
 
 
 def test_the_example_trains_and_writes_as_the_page_says(capsys):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from attn.plots import COLORS, arrows, dot_grid, heatmap
+from attn.course.plots import COLORS, arrows, dot_grid, heatmap
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import hashlib
 import json
 
-import build
 import numpy as np
 import pytest
 
-from attn.recordings import FOLDER, read_recording
+from attn.course.recordings import FOLDER, read_recording
+from book import build
 
 # A learning rate that is 1 % off changes the mean loss of the first steps by 0.0008 or more, the rounding of another
 # processor by 0.00001 at most, in the kinds that are measured again; "without" of the_root is chaotic, and is not.
@@ -31,7 +31,7 @@ def test_what_is_not_recorded_is_refused():
 
 @pytest.mark.parametrize("kind", ["1", "1, wide MLP", "2"])
 def test_learning_to_attend_begins_as_it_was_recorded(kind):
-    import learning_to_attend
+    from recordings import learning_to_attend
 
     recording = read_recording("learning_to_attend")
     recorded = recording["runs"][kind][1]
@@ -44,7 +44,7 @@ def test_learning_to_attend_begins_as_it_was_recorded(kind):
 
 @pytest.mark.parametrize("n_heads", [1, 4])
 def test_two_questions_begin_as_they_were_recorded(n_heads):
-    import two_questions
+    from recordings import two_questions
 
     recording = read_recording("two_questions")
     recorded = recording["runs"][str(n_heads)][1]
@@ -56,7 +56,7 @@ def test_two_questions_begin_as_they_were_recorded(n_heads):
 
 
 def test_key_spaces_begin_as_they_were_recorded():
-    import key_spaces
+    from recordings import key_spaces
 
     recording = read_recording("key_spaces")
     recorded = recording["runs"]["0.02"][1]
@@ -70,7 +70,7 @@ def test_key_spaces_begin_as_they_were_recorded():
 
 @pytest.mark.parametrize("kind", ["one layer", "one layer, 16 wide heads", "two layers, no look one back"])
 def test_copying_begins_as_it_was_recorded(kind):
-    import copying
+    from recordings import copying
 
     recording = read_recording("copying")
     recorded = recording["runs"][kind][1]
@@ -82,7 +82,7 @@ def test_copying_begins_as_it_was_recorded(kind):
 
 @pytest.mark.parametrize("kind", ["root, loud start, slow", "without, quiet start, slow"])
 def test_the_root_begins_as_it_was_recorded(kind):
-    import the_root
+    from recordings import the_root
 
     recording = read_recording("the_root")
     again = the_root.learn(1, *the_root.KINDS[kind], n_taken=recording["every"])
@@ -92,7 +92,7 @@ def test_the_root_begins_as_it_was_recorded(kind):
 
 @pytest.mark.parametrize("kind", ["1 layer, no MLP", "2 layers, MLP"])
 def test_small_tales_begin_as_they_were_recorded(kind):
-    import small_tales
+    from recordings import small_tales
 
     recording = read_recording("small_tales")
     recorded, taken = recording["runs"][kind][1], recording["every"]
@@ -105,7 +105,7 @@ def test_small_tales_begin_as_they_were_recorded(kind):
 
 @pytest.mark.parametrize("kind", ["two back, rotary", "again, none", "two back, none, causal, 2 layers"])
 def test_positions_begin_as_they_were_recorded(kind):
-    import positions
+    from recordings import positions
 
     recording = read_recording("positions")
     recorded, taken = recording["runs"][kind][1], recording["every"]
@@ -117,7 +117,7 @@ def test_positions_begin_as_they_were_recorded(kind):
 
 
 def test_places_are_told_wrongly_and_far_ones_are_forbidden():
-    import positions
+    from recordings import positions
 
     text, answers, asked = positions.two_back(np.random.default_rng(0), 3, 6)
     assert (answers[:, 2:] == text[:, :-2]).all() and asked.tolist() == [[False] * 2 + [True] * 4] * 3
@@ -131,7 +131,7 @@ def test_places_are_told_wrongly_and_far_ones_are_forbidden():
 
 @pytest.mark.parametrize("way", ["not added", "added, then normalised", "normalised, then added"])
 def test_depth_begins_as_it_was_recorded(way):
-    import depth
+    from recordings import depth
 
     recording = read_recording("depth")
     for kind in (f"2 layers, {way}", f"8 layers, {way}, warm-up"):
@@ -143,9 +143,8 @@ def test_depth_begins_as_it_was_recorded(way):
 
 
 def test_the_depth_that_normalises_first_is_the_packages_decoder():
-    import depth
-
     from attn import decoder, init_transformer
+    from recordings import depth
 
     rng = np.random.default_rng(0)
     params, tokens = init_transformer(rng, depth.sizes(3), dtype=float), rng.integers(18, size=(2, 6))

@@ -1,0 +1,97 @@
+"""Measurements that take too long for a page: small files, each beside the script that made it."""
+
+import hashlib
+import json
+import platform
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDER = files("attn") / "data" / "recordings"
+
+
+def read_recording(name):
+    """Return what a script of the folder `recordings` has measured.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    dict
+        With what made it, from what, under which versions and in how many minutes.
+
+    Raises
+    ------
+    ValueError
+        If there is no such recording; the sentence names those that exist.
+    """
+    known = sorted(path.stem for path in FOLDER.iterdir() if path.name.endswith(".json"))
+    if name not in known:
+        raise ValueError(f"there is no recording {name!r}, but there are: {', '.join(known) or 'none'}")
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def mean_losses(losses, every):
+    """Return the means of `every` losses each, rounded, as a list."""
+    return np.reshape(losses, (-1, every)).mean(axis=1).round(5).tolist()
+
+
+def record(script, source, learn, kinds, *, seeds, every, **more):
+    """Measure all models of a script, and write what comes out under the script's name.
+
+    Parameters
+    ----------
+    script : str
+        The script's own path, `__file__`, in a folder of the repository.
+    source : str
+        What the models were trained on.
+    learn : callable
+        Called with a seed and what makes the kind; returns a dict with the seed and what was measured.
+    kinds : dict of tuple
+        By name of the kind, what `learn` takes behind the seed.
+    seeds : iterable of int
+    every : int
+        Steps between two measurements.
+    **more : object
+        What else the recording says, by name.
+    """
+    start, path = time.time(), Path(script).resolve()
+    runs = {kind: [learn(seed, *how) for seed in seeds] for kind, how in kinds.items()}
+    write_recording(path.stem, script, runs, source=source, licence="CC BY 4.0", start=start, **more, every=every)
+
+
+def write_recording(name, script, runs, *, source, licence, start, versions=(), **more):
+    """Write what was measured, with all that has to be known of it.
+
+    Parameters
+    ----------
+    name : str
+        Of the recording.
+    script : str
+        The path of what made it, in a folder of the repository.
+    runs : list or dict
+        What was measured.
+    source, licence : str
+    start : float
+        When measuring began, as of `time.time`.
+    versions : dict of str, optional
+        Those of packages other than NumPy.
+    **more : object
+        What else the recording says, by name.
+    """
+    path = Path(script).resolve()
+    about = {
+        "made by": path.relative_to(REPOSITORY).as_posix(),
+        "source": source,
+        "licence": licence,
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, **dict(versions)},
+        "minutes": round((time.time() - start) / 60, 1),
+        "sha256 of runs": hashlib.sha256(json.dumps(runs).encode()).hexdigest(),
+    }
+    text = json.dumps({**about, **more, "runs": runs}, ensure_ascii=False)
+    (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,53 @@
+"""One head on a short sentence, step by step."""
+
+from traitlets import Bool
+
+from attn.attention import causal_mask, scaled_dot_product_attention
+from attn.figures.base import Explorable, Place, Shaped, Words, listed
+
+
+class AttentionExplorer(Explorable):
+    """One head of attention on a short sentence, followed step by step for one word.
+
+    Parameters
+    ----------
+    tokens : list of str, 2 to 8 of them
+    Q, K : array_like, shape (n, d_k)
+    V : array_like, shape (n, d_v)
+        One row a token.
+    query : int
+        The position of the word whose steps are shown.
+    causal : bool
+        Whether a word sees only itself and earlier words.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other, also when a trait is set later; the old value stays.
+        Traits that must change together are set inside `with explorer.hold_trait_notifications():`.
+    """
+
+    tokens = Words("n", sizes=range(2, 9))
+    Q = Shaped("n d_k")
+    K = Shaped("n d_k")
+    V = Shaped("n d_v")
+    query = Place("n")
+    causal = Bool(False)
+
+    @property
+    def weights(self):
+        """The pattern as it stands: array, shape (n, n)."""
+        return self._attend()[1]
+
+    @property
+    def output(self):
+        """The output of every word as it stands: array, shape (n, d_v)."""
+        return self._attend()[0]
+
+    def _attend(self):
+        mask = causal_mask(len(self.tokens)) if self.causal else None
+        return scaled_dot_product_attention(self.Q, self.K, self.V, mask)
+
+    def describe(self):
+        weights = listed(self.tokens, self.weights[self.query], 2)
+        return f"Attention explorer: {self.tokens[self.query]!r} attends to {weights}"

@@ -1,0 +1,67 @@
+"""What a text asks of a model."""
+
+from traitlets import Dict, Int, TraitError, Unicode
+
+from attn.figures.base import Explorable
+from attn.parameters import TransformerConfig, cache_bytes, count_parameters, pattern_bytes, share_of_pairs
+
+
+class CostExplorer(Explorable):
+    """What a text of n tokens asks of a model: memory, and the share of work that grows with n.
+
+    Parameters
+    ----------
+    presets : dict of TransformerConfig
+        Models to choose from, by name.
+    chosen : str
+        The one that is shown.
+    n_tokens : int
+        A power of two from 128 to 1,048,576.
+    key_heads : int, optional
+        How many heads of keys and values a layer keeps; as many as there are heads unless given.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If there is no such model, `n_tokens` is no such power of two, or `key_heads` does not divide
+        the number of heads.
+    """
+
+    presets = Dict()
+    chosen = Unicode()
+    n_tokens = Int()
+    key_heads = Int()
+
+    def __init__(self, presets, chosen, *, n_tokens=2048, key_heads=None, **kwargs):
+        presets = {
+            name: {**vars(config), "parameters": count_parameters(config)["total"]} for name, config in presets.items()
+        }
+        key_heads = presets.get(chosen, {"n_heads": 1})["n_heads"] if key_heads is None else key_heads
+        super().__init__(presets=presets, chosen=chosen, n_tokens=n_tokens, key_heads=key_heads, **kwargs)
+
+    def check(self, state):
+        if state["chosen"] not in state["presets"]:
+            raise TraitError(f"chosen must be one of {', '.join(state['presets'])}, but is {state['chosen']!r}")
+        n_heads = state["presets"][state["chosen"]]["n_heads"]
+        if state["key_heads"] < 1 or n_heads % state["key_heads"]:
+            raise TraitError(
+                f"key_heads must divide the {n_heads} heads of {state['chosen']!r}, but is {state['key_heads']}"
+            )
+        if state["n_tokens"] not in [2**power for power in range(7, 21)]:
+            raise TraitError(f"n_tokens must be a power of two from 128 to 1,048,576, but is {state['n_tokens']}")
+
+    @property
+    def costs(self):
+        """Bytes of `parameters`, of one layer's `patterns` and of the `cache`, and the `share` of work: dict."""
+        sizes = {name: size for name, size in self.presets[self.chosen].items() if name != "parameters"}
+        config = TransformerConfig(**{**sizes, "n_key_heads": self.key_heads})
+        return {
+            "parameters": 2 * count_parameters(config)["total"],
+            "patterns": pattern_bytes(config, self.n_tokens),
+            "cache": cache_bytes(config, self.n_tokens),
+            "share": share_of_pairs(config, self.n_tokens),
+        }
+
+    def describe(self):
+        cache = self.costs["cache"] / 2**30
+        return f"Cost explorer: {self.n_tokens:,} tokens in {self.chosen!r} keep {cache:.2f} GiB of keys and values"

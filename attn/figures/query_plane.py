@@ -1,0 +1,48 @@
+"""A query as an arrow in the plane."""
+
+from traitlets import Unicode
+
+from attn.attention import scaled_dot_product_attention
+from attn.figures.base import Explorable, Shaped, Words, listed
+
+
+class QueryPlane(Explorable):
+    """One query as an arrow in the plane, the keys as points, and the mixture that comes out.
+
+    Parameters
+    ----------
+    tokens : list of str
+        The words whose keys are shown.
+    asker : str
+        The word that asks.
+    q : array_like, shape (2,)
+    K : array_like, shape (n, 2)
+    V : array_like, shape (n, d_v)
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    tokens = Words("n")
+    asker = Unicode()
+    q = Shaped("2")
+    K = Shaped("n 2")
+    V = Shaped("n d_v")
+
+    @property
+    def weights(self):
+        """The weights of the asker as they stand: array, shape (n,)."""
+        return self._attend()[1][0]
+
+    @property
+    def output(self):
+        """The output of the asker as it stands: array, shape (d_v,)."""
+        return self._attend()[0][0]
+
+    def _attend(self):
+        return scaled_dot_product_attention([self.q], self.K, self.V)
+
+    def describe(self):
+        return f"Query plane: {self.asker!r} attends to {listed(self.tokens, self.weights, 3)}"

@@ -1,0 +1,55 @@
+"""A query and a key that are turned by where they stand."""
+
+import numpy as np
+import traitlets
+
+from attn.figures.base import Explorable, Number, Shaped
+
+
+class RotaryExplorer(Explorable):
+    """One pair of entries of a query and of a key, each turned by an angle that grows with its position.
+
+    Parameters
+    ----------
+    query, key : array_like, shape (2,)
+        As they are before they are turned.
+    turn : float
+        The angle a position, in radians.
+    query_at, key_at : int
+        Their positions, from 0 to `last`.
+    last : int
+
+    Raises
+    ------
+    traitlets.TraitError
+        If there are not two entries, a number is not finite, or a position is not in the text.
+    """
+
+    query = Shaped("2")
+    key = Shaped("2")
+    turn = Number(0.3)
+    query_at = traitlets.Int(5)
+    key_at = traitlets.Int(2)
+    last = traitlets.Int(40)
+
+    def check(self, state):
+        for name in ("query_at", "key_at"):
+            if not 0 <= state[name] <= state["last"]:
+                raise traitlets.TraitError(f"{name} must be from 0 to {state['last']}, but is {state[name]}")
+
+    @property
+    def turned(self):
+        """Query and key as they are compared: array, shape (2, 2)."""
+        pairs = np.array([self.query, self.key]) @ [1, 1j]
+        pairs = pairs * np.exp(1j * self.turn * np.array([self.query_at, self.key_at]))
+        return np.stack([pairs.real, pairs.imag], axis=-1)
+
+    @property
+    def score(self):
+        """The dot product of both, not scaled."""
+        query, key = self.turned
+        return float(query @ key)
+
+    def describe(self):
+        places = f"query at {self.query_at}, key at {self.key_at}"
+        return f"Rotary explorer: {places}, {self.turn:.2f} radians a position: score {self.score:.2f}"

@@ -1,0 +1,125 @@
+"""A whole small transformer, step by step and back."""
+
+from dataclasses import asdict
+
+import numpy as np
+import traitlets
+
+from attn.attention import softmax
+from attn.figures.base import Explorable, Place, Words, check_finite, listed
+from attn.parameters import TransformerConfig, shapes
+from attn.transformer import decoder
+
+FITS = {"positions": "learned", "norm": "pre", "activation": "relu", "biases": "mlp", "unembedding": "separate"}
+FIRST, A_LAYER, LAST = 2, 15, 3  # steps before the first layer, in each, and behind the last
+
+
+class SentenceStepper(Explorable):
+    """One sentence on its way through a small decoder, from words to the next word, and the error on its way back.
+
+    Parameters
+    ----------
+    params : nested dict of arrays
+        As from `init_transformer`; the figure shows and uses three decimals of each.
+    config : TransformerConfig
+        With an MLP and the choices `FITS`.
+    words : list of str
+        The word of each token.
+    sentences : list of str
+        What the reader can choose from.
+    tokens : list of str
+        The words of the present sentence; those of the first one unless given.
+    token : int
+        Which of them is followed; the last unless given.
+    step, head : int
+        From 0 on.
+    backward : bool
+        Whether gradients are shown.
+    wanted : int
+        Which of `words` would have been the right next one, for the gradients.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If sizes do not fit each other, a word is unknown, or the model has other choices.
+    """
+
+    params = traitlets.Dict()
+    config = traitlets.Dict()
+    words = Words("n_words")
+    sentences = Words("n_sentences")
+    tokens = Words("n")
+    token = Place("n")
+    step = traitlets.Int(0)
+    head = traitlets.Int(0)
+    backward = traitlets.Bool(False)
+    wanted = Place("n_words")
+
+    _parts = ("common.js", "machine.js")
+
+    def __init__(self, params, config, words, sentences, **kwargs):
+        tokens = kwargs.setdefault("tokens", sentences[0].split())
+        kwargs.setdefault("token", len(tokens) - 1)
+        super().__init__(_listed(params), asdict(config), list(words), sentences, **kwargs)
+
+    def check(self, state):
+        config = TransformerConfig(**state["config"])
+        for name, choice in FITS.items():
+            if getattr(config, name) != choice:
+                raise traitlets.TraitError(f"the figure needs {name} {choice!r}, but has {getattr(config, name)!r}")
+        if config.d_ff == 0 or config.n_key_heads != config.n_heads:
+            told = f"d_ff is {config.d_ff}, of {config.n_heads} heads {config.n_key_heads} have keys"
+            raise traitlets.TraitError(f"the figure needs an MLP and keys for each head, but {told}")
+        _check_like(state["params"], shapes(config))
+        if len(state["words"]) != config.vocab_size:
+            raise traitlets.TraitError(
+                f"the model has {config.vocab_size} tokens, but there are {len(state['words'])} words"
+            )
+        for tokens in [state["tokens"], *(sentence.split() for sentence in state["sentences"])]:
+            unknown = [word for word in tokens if word not in state["words"]]
+            if unknown:
+                raise traitlets.TraitError(f"the model does not know {', '.join(unknown)}")
+            if len(tokens) > config.n_positions:
+                told = f"{' '.join(tokens)!r} has {len(tokens)}"
+                raise traitlets.TraitError(f"the model reads at most {config.n_positions} words, but {told}")
+        for name, size in {"step": FIRST + A_LAYER * config.n_layers + LAST, "head": config.n_heads}.items():
+            if not 0 <= state[name] < size:
+                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {state[name]}")
+
+    @property
+    def probabilities(self):
+        """Of the next word behind each word of the sentence: array, shape (n, n_words)."""
+        return softmax(decoder(_arrays(self.params), TransformerConfig(**self.config), self._encoded()))
+
+    def _encoded(self):
+        return np.array([self.words.index(word) for word in self.tokens])
+
+    def describe(self):
+        likely = self.probabilities[-1]
+        best = np.argsort(-likely)[:2]
+        told = listed([self.words[i] for i in best], likely[best], 3)
+        return f"One sentence, all the way: {' '.join(self.tokens)!r} goes on with {told}"
+
+
+def _listed(part):
+    """Return nested dicts of arrays as nested dicts of lists, with three decimals."""
+    if isinstance(part, dict):
+        return {name: _listed(inner) for name, inner in part.items()}
+    return np.round(np.asarray(part, float), 3).tolist()
+
+
+def _arrays(part):
+    return {name: _arrays(inner) for name, inner in part.items()} if isinstance(part, dict) else np.array(part)
+
+
+def _check_like(params, expected, path=""):
+    """Refuse parameters of other names or shapes than expected, or with NaN in them."""
+    if unlike := set(params) ^ set(expected):
+        raise traitlets.TraitError(f"the params differ from those of the config in {', '.join(sorted(unlike))}")
+    for name, part in params.items():
+        if isinstance(part, dict):
+            _check_like(part, expected[name], f"{path}{name} / ")
+            continue
+        check_finite(f"{path}{name}", np.array(part))
+        if np.shape(part) != expected[name]:
+            raise traitlets.TraitError(f"{path}{name} needs shape {expected[name]}, but has {np.shape(part)}")

@@ -1,0 +1,40 @@
+"""Weights recorded while matrices were trained."""
+
+from attn.figures.base import Explorable, Place, Shaped, Words, listed
+
+
+class TrainingExplorer(Explorable):
+    """Weights recorded while matrices were trained, to be looked through step by step.
+
+    Parameters
+    ----------
+    tokens : list of str
+        The words whose weights were recorded.
+    steps : list of int
+        The steps at which they were, from 0 on, rising.
+    runs : dict of (weights, losses)
+        By what was trained: arrays of shape (n_steps, n_tokens) and (n_steps,).
+    run, moment : int
+        Which run is shown, and which of the steps.
+
+    Raises
+    ------
+    traitlets.TraitError
+        If the sizes do not fit each other.
+    """
+
+    tokens = Words("n")
+    steps = Shaped("n_steps", int, least=0)
+    runs = Words("n_runs")
+    weights = Shaped("n_runs n_steps n")
+    losses = Shaped("n_runs n_steps")
+    run = Place("n_runs")
+    moment = Place("n_steps")
+
+    def __init__(self, tokens, steps, runs, **kwargs):
+        weights, losses = zip(*runs.values())
+        super().__init__(tokens, steps, list(runs), weights, losses, **kwargs)
+
+    def describe(self):
+        weights = listed(self.tokens, self.weights[self.run][self.moment], 2)
+        return f"Training explorer: {self.runs[self.run]}, step {self.steps[self.moment]}: {weights}"

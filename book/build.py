@@ -1,0 +1,188 @@
+"""Execute the chapters on all cores and build the book: `make book`."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import yaml
+from filelock import FileLock, Timeout
+
+from .execute import ChapterFailed, execute, on_all_cores, read
+from .guesses import ends, guess_in
+from .prose import missing, shown, unprinted
+from .repository import origin
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "_build"
+EXECUTED = BUILD / "executed"
+PAGES = BUILD / "html"
+READ_BEFORE = BUILD / ".doctrees"  # what Sphinx remembers of the chapters,
+PICTURES = BUILD / "jupyter_execute"  # and the pictures in them
+PDF = BUILD / "attention-worked-out.pdf"
+ALONE = FileLock(BUILD / "lock", timeout=0)
+NOT_BUILT = "The book was not built: see the warnings above."
+CHAPTERS = ("chapters/*.ipynb",)
+ALL_ELSE = (
+    "chapters/*.md",
+    "chapters/*.yml",
+    "attn/**/*.*",
+    "book/*.*",
+    "_*.yml",
+    "*.bib",
+    "*.txt",
+)
+
+
+def digest(*patterns):
+    """Return a fingerprint of the files that match, of their names and of what is in them."""
+    paths = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    files = sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
+    parts = [part for path in files for part in (path.relative_to(ROOT).as_posix().encode(), path.read_bytes())]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def contents(made):
+    """Return a fingerprint of a file or of all files in a folder."""
+    name = made.relative_to(ROOT).as_posix()
+    return digest(name, f"{name}/**/*")
+
+
+def stamp_of(made):
+    return made.with_name(f"{made.name}.made-from")
+
+
+def stamp(made, source):
+    """Note what the file or folder was made from, and what it is."""
+    stamp_of(made).write_text(f"{source} {contents(made)}", encoding="utf-8")
+
+
+def is_current(made, source):
+    """Say whether the file or folder was made from this source, and is still what it was then."""
+    noted = stamp_of(made)
+    return noted.exists() and noted.read_bytes() == f"{source} {contents(made)}".encode()
+
+
+def chapters():
+    return sorted(ROOT.glob("chapters/[!_]*.ipynb"))
+
+
+def execute_chapters():
+    """Execute each chapter whose cells, or what they run on, are not those of last time; book/outputs.py shows them."""
+    code = digest(
+        "attn/**/*.py",
+        "attn/**/*.mplstyle",
+        "attn/**/*.yml",
+        "attn/data/**/*.*",
+        "book/execute.py",
+        "book/guesses.py",
+        "requirements.txt",
+    )
+
+    def source(notebook):
+        cells = [cell.source if cell.cell_type == "code" else guess_in(cell) for cell in notebook.cells]
+        answered = sorted(ends(notebook.cells))
+        return hashlib.sha256(json.dumps([code, answered, *filter(None, cells)]).encode()).hexdigest()
+
+    pending = [path for path in chapters() if not is_current(EXECUTED / path.name, source(read(path)))]
+    EXECUTED.mkdir(parents=True, exist_ok=True)
+    if pending:
+        print("Executing", ", ".join(path.name for path in pending), flush=True)
+    for path, notebook in on_all_cores(execute, pending):
+        nbformat.write(notebook, EXECUTED / path.name)
+        stamp(EXECUTED / path.name, source(notebook))
+        print(f"executed {path.name}", flush=True)
+
+
+def check_numbers():
+    """Refuse a book that tells a number which the chapters, as they were executed here, do not print."""
+    executed = {path: nbformat.read(EXECUTED / path.name, as_version=4) for path in chapters()}
+    untrue = {path.name: unprinted(read(path), run) for path, run in executed.items()}
+    for row in yaml.safe_load((ROOT / "chapters" / "ledger.yml").read_text(encoding="utf-8")):
+        cells = [cell for path, run in executed.items() if int(path.name[:2]) in row["shown"] for cell in run.cells]
+        untrue[f"ledger.yml, {row['id']}"] = missing([row.get("found", ""), row.get("real", "")], shown(cells))
+    told = [f"{name}: {number:g} in {text!r}" for name, found in untrue.items() for number, text in found.items()]
+    if told:
+        sys.exit("\n".join(["The book was not built: it tells what no cell has printed here.", *told]))
+
+
+def settings():
+    """Return the fingerprint of all that every page is made from."""
+    return digest(*ALL_ELSE) + " ".join(origin(ROOT))
+
+
+def sources():
+    """Return the fingerprint of all that the book is made from."""
+    return digest(*CHAPTERS) + settings()
+
+
+def build_pages(source):
+    """Read the chapters that changed, or all if anything else did, and write every page; or exit.
+
+    A chapter that is not read again does not repeat its warnings: after a warning, all are read again.
+    """
+    common = settings()
+    known = is_current(READ_BEFORE, common + contents(PICTURES))
+    for folder in [PAGES] if known else [PAGES, READ_BEFORE, PICTURES]:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not run_jupyter_book(ROOT, "html"):
+        sys.exit(NOT_BUILT)
+    stamp(READ_BEFORE, common + contents(PICTURES))
+    stamp(PAGES, source)
+
+
+def run_jupyter_book(folder, builder):
+    """Build the book into `folder`/_build, and print its warnings at the end; return whether there were none."""
+    program = Path(sys.executable).with_name("jupyter-book")
+    build = [program, "build", ROOT, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
+    run = subprocess.run(build, cwd=ROOT, stderr=subprocess.PIPE, encoding="utf-8")
+    print(run.stderr, file=sys.stderr)
+    return run.returncode == 0
+
+
+def is_ready():
+    return is_current(PAGES, sources())
+
+
+def build_book():
+    """Make what is not current, and exit if a source was changed meanwhile: pages would mix old and new."""
+    source = sources()
+    if not is_current(PDF, source):
+        PDF.unlink(missing_ok=True)  # it shows what was there before
+    execute_chapters()
+    check_numbers()
+    if sources() == source:
+        build_pages(source)
+    if not is_ready():
+        sys.exit("The book was not built: something was changed meanwhile. Build it again.")
+
+
+@contextmanager
+def one_sentence():
+    """Exit with one sentence, in place of a traceback, where the book cannot be built."""
+    try:
+        yield
+    except Timeout:
+        sys.exit("The book was not built: another build of it is at work.")
+    except OSError as error:
+        sys.exit(f"The book was not built: {error}.")
+    except ValueError as error:
+        sys.exit(str(error))
+    except ChapterFailed as error:
+        sys.exit(f"The book was not built. {error}")
+
+
+def main():
+    with one_sentence():
+        if not is_ready():
+            with ALONE:
+                build_book()
+    print(f"\nThe book is ready. Open it in a browser: {(PAGES / 'index.html').as_uri()}")
+
+
+if __name__ == "__main__":
+    main()

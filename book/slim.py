@@ -1,0 +1,154 @@
+"""Make pages light: one style sheet and two scripts a page, the styles and icons in use, room for every picture.
+
+The theme brings 2,000 icons three times over, as fonts and as a program, styles for whatever Bootstrap can show, and
+loads the search on every page. Matplotlib writes a millionth of a point.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from .fonts import cut_font
+
+UNUSED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>|\s*<script[^>]*fontawesome\.js[^>]*></script>')
+SEARCH = re.compile(r'\s*<script src="[^"]*\b(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
+TAGS = {  # by the file that replaces what they load
+    "page.css": re.compile(r'\s*<link [^>]*href="[./]*_static/([^"?]+\.css)[^"]*"[^>]*>'),
+    "page.js": re.compile(r'\s*<script src="[./]*_static/(?!searchtools|language_data)([^"?]+)[^"]*"></script>'),
+    "page-later.js": re.compile(r'\s*<script defer(?:="defer")? src="[./]*_static/([^"?]+)[^"]*"></script>'),
+}
+COMMENT = re.compile(r"/\*(?!!).*?\*/", re.DOTALL)  # a licence begins with an exclamation mark
+RULE = re.compile(r"(?:\A|(?<=[{};/]))\s*([^{}@;/]+)(\{[^{}]*\})")
+COMMA = re.compile(r",(?![^()]*\))")
+ASIDE = re.compile(r"\([^()]*\)|\[[^\]]*\]")  # of a selector: what may be there, or must not
+COMPOSED = {"bs-tooltip-auto"}  # classes that a script puts together
+FACE = re.compile(r"(@font-face\{[^{}]*src:url\()([^()]+\.woff2)[^{}]*\}")
+PICTURE = re.compile(r'<img ([^>]*src=")([^"]*_images/([0-9a-f]{64}\.svg))')  # drawn by a cell
+SMALL = 25_000  # bytes of a picture that comes in the page; each of the others is asked for
+NUMBER = re.compile(r"scale\([^)]*\)|-?\d+\.\d{4,}")
+
+
+def names_in(texts):
+    """Return all that may be the name of a class in pages and scripts."""
+    return COMPOSED.union(*(re.findall(r"[\w-]+", text) for text in texts))
+
+
+def cut_styles(css, names):
+    """Return the styles without the rules for classes of other names.
+
+    >>> cut_styles(".a,.b:not(.c){top:0}@media print{.b .a{top:1px}/* old */i{top:2px}}", {"b"})
+    '.b:not(.c){top:0}@media print{i{top:2px}}'
+    """
+
+    def cut(rule):
+        kept = [
+            selector
+            for selector in COMMA.split(rule[1])
+            if names.issuperset(re.findall(r"\.([\w-]+)", ASIDE.sub("", selector)))
+        ]
+        return ",".join(kept) + rule[2] if kept else ""
+
+    return RULE.sub(cut, COMMENT.sub("", css))
+
+
+def cut_icons(css, folder):
+    """Return the styles with, in place of the fonts below `folder`, the glyphs of the icons that they write out."""
+    icons = {int(code, 16) for code in re.findall(r'"\\(f[0-9a-f]{3})"', css)}
+
+    def with_glyphs(face):
+        font = cut_font(folder / face[2], icons)
+        return f"{face[1]}{font})}}" if font else ""
+
+    return FACE.sub(with_glyphs, css)
+
+
+def read_styles(path):
+    """Return the styles of a file and of those that it imports."""
+    css = re.sub(r'@charset "[^"]+";', "", path.read_text(encoding="utf-8"))
+    return re.sub(r'@import "([^"]+)";', lambda imported: read_styles(path.parent / imported[1]), css)
+
+
+def read_script(path):
+    return re.sub(r"//# sourceMappingURL=.*", "", path.read_text(encoding="utf-8")) + "\n;"
+
+
+def load_one(html, tag, address):
+    """Return the page with one tag, in the place of the last that matches, that loads what is at `address`."""
+    tags = list(tag.finditer(html))
+    if not tags:
+        return html
+    one = re.sub(r'_static/[^"]+', address, tags[-1][0])
+    return tag.sub("", html[: tags[-1].start()]) + one + html[tags[-1].end() :]
+
+
+def bundle(pages, static):
+    """Let every page load one file of each kind in place of many. Scripts keep their order, behind inline ones."""
+    pages = {
+        path: UNUSED.sub("", html if path.name == "search.html" else SEARCH.sub("", html))
+        for path, html in pages.items()
+    }
+    for path in static.glob("scripts/fontawesome.js*"):
+        path.unlink()
+    names = names_in([*pages.values(), *(path.read_text(encoding="utf-8") for path in static.rglob("*.js"))])
+    for target, tag in TAGS.items():
+        files = [static / name for name in dict.fromkeys(name for html in pages.values() for name in tag.findall(html))]
+        if target.endswith(".css"):
+            content = "\n".join(map(read_styles, files))
+            content = cut_icons(cut_styles(content, names), static / "styles")
+        else:
+            content = "\n".join(map(read_script, files))
+        static.joinpath(target).write_text(content, encoding="utf-8")
+        address = f"_static/{target}?v={hashlib.sha256(content.encode()).hexdigest()[:8]}"
+        pages = {path: load_one(html, tag, address) for path, html in pages.items()}
+        for path in files:
+            path.unlink()
+    for path in [*static.rglob("*.map"), *static.glob("vendor/fontawesome/webfonts/*")]:
+        path.unlink()
+    return pages
+
+
+def lighten(svg):
+    """Return an SVG by Matplotlib with its places to a thousandth of a point.
+
+    >>> lighten('<g transform="translate(12.345678 -7.5) scale(0.015625)">')
+    '<g transform="translate(12.346 -7.5) scale(0.015625)">'
+    """
+    return NUMBER.sub(lambda part: part[0] if part[0].startswith("scale") else f"{round(float(part[0]), 3)}", svg)
+
+
+def picture_size(svg):
+    """Return the width and height in pixels of an SVG by Matplotlib, which gives them in points."""
+    root = ElementTree.fromstring(svg)
+    return [round(float(root.get(side).removesuffix("pt")) * 96 / 72) for side in ("width", "height")]
+
+
+def place_pictures(html, pictures):
+    """Return the page with room for every picture; a small one is in it."""
+
+    def place(image):
+        start, address, name = image.groups()
+        width, height = picture_size(pictures[name])
+        if len(pictures[name]) <= SMALL:
+            address = "data:image/svg+xml," + quote(pictures[name], safe=" =:/;,'()")
+        return f'<img width="{width}" height="{height}" {start}{address}'
+
+    return PICTURE.sub(place, html)
+
+
+def slim(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    out, static = Path(app.outdir), Path(app.outdir, "_static")
+    pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
+    pictures = {path.name: lighten(path.read_text(encoding="utf-8")) for path in out.glob("_images/*.svg")}
+    for path, html in bundle(pages, static).items():
+        path.write_text(place_pictures(html, pictures), encoding="utf-8")
+    for name, svg in pictures.items():
+        out.joinpath("_images", name).write_text(svg, encoding="utf-8")
+
+
+def setup(app):
+    app.connect("build-finished", slim, priority=900)  # when all others have written what they write
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
