@@ -12,7 +12,8 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from attn._arrays import as_floats, on_one_thread, sum_to
+from attn.checks import as_floats
+from attn.threads import on_one_thread
 
 _open_tape = ContextVar("open tape", default=None)
 
@@ -215,6 +216,15 @@ def leaves(params):
             yield from leaves(part)
         else:
             yield part
+
+
+def sum_to(grad, shape):
+    """Sum a gradient over the axes along which an argument of `shape` was broadcast."""
+    if grad.shape == shape:
+        return grad
+    grad = np.sum(grad, axis=tuple(range(grad.ndim - len(shape))))
+    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and grad.shape[axis] != 1)
+    return np.sum(grad, axis=stretched, keepdims=True)
 
 
 def _add(found, array, grad):

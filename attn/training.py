@@ -6,11 +6,13 @@ from itertools import islice
 
 import numpy as np
 
-from attn._arrays import as_booleans, as_floats, as_rows, on_one_thread, row_sums
+from attn.checks import as_booleans, as_floats
 from attn.course.keeping import remember
 from attn.course.progress import reader_waits, tell_kept
 from attn.course.progress import steps as progress
+from attn.fast import as_rows, row_max, row_sums
 from attn.tape import leaves
+from attn.threads import on_one_thread
 
 stopped = None  # what was trained when a reader stopped it, or when it diverged
 
@@ -66,17 +68,17 @@ def cross_entropy(logits, targets, loss_mask=None):
             f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
         )
     places = np.arange(len(rows)), wanted
-    top = np.max(rows, axis=-1, keepdims=True)
-    powers = np.exp(rows - top)
-    total = row_sums(powers)
+    top = row_max(rows)
+    exponentials = np.exp(rows - top)
+    total = row_sums(exponentials)
     loss = float(np.mean((np.log(total) + top)[:, 0] - rows[places]))
-    powers *= 1 / total  # softmax of the logits; the powers were needed for the loss as well
-    powers[places] -= 1
-    powers /= len(rows)
+    exponentials *= 1 / total  # softmax of the logits; the exponentials were needed for the loss as well
+    exponentials[places] -= 1
+    exponentials /= len(rows)
     if everywhere:
-        return loss, powers.reshape(logits.shape)
+        return loss, exponentials.reshape(logits.shape)
     grad = np.zeros_like(logits)
-    grad[counts] = powers
+    grad[counts] = exponentials
     return loss, grad
 
 

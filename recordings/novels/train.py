@@ -15,12 +15,12 @@ import numpy as np
 from tqdm import tqdm
 
 from attn import Forbid, Tape, decoder, init_transformer, switch_off
-from attn._arrays import on_one_thread
 from attn.bytepairs import learn as learn_tokens
 from attn.course import novels
 from attn.course.novels import CONFIG, FOLDER, LENGTH
 from attn.course.recordings import mean_losses, record
 from attn.generation import draw
+from attn.threads import on_one_thread
 from attn.training import Adam, cross_entropy, schedule
 from attn.transformer import Cache
 
