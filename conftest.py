@@ -40,7 +40,7 @@ SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') 
 
 def pytest_addoption(parser):
     told = (
-        "the chapters that train no model for long, or all, as the family of processors furthest from this one, or all"
+        "as the furthest family of processors: the chapters that do not train for long, or all; or all as each family"
     )
     parser.addoption("--kernels", choices=["quick", "furthest", "all"], default="quick", help=told)
 

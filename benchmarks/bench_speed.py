@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("who", ["course", "beside"])
 
 
 def measure(benchmark, group, who, bar, function, note="", flops=0, exps=0):
-    """Time a function; `flops` and `exps` are the multiplications and additions of its products, and its exponentials."""
+    """Time a function; `flops` are the multiplications and additions of its products, `exps` its exponentials."""
     benchmark.group = group
     benchmark.extra_info.update(who=who, bar=bar, note=note, flops=flops, exps=exps)
     benchmark(function)
