@@ -59,13 +59,7 @@ class Tokenizer:
         return np.array([token for piece in PIECES.findall(text) for token in self._encode(piece)], dtype=int)
 
     def decode(self, tokens):
-        """Return the text of tokens, array_like of int, shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If a token is none of the vocabulary.
-        """
+        """Return the text of tokens, array_like of int, shape (n,)."""
         check_tokens(tokens, len(self.words))
         return "".join(self.words[token] for token in tokens)
 

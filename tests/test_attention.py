@@ -410,8 +410,8 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
 
 # Each module may import from those before it, and the rooms from the package, in this order.
 ORDER = [
-    *["_arrays", "tape", "attention", "heads", "layers", "parameters", "transformer", "generation", "bytepairs"],
-    *["course", "training", "figures"],
+    *["_arrays", "tape", "attention", "heads", "layers", "positions", "parameters", "interventions"],
+    *["transformer", "generation", "bytepairs", "course", "training", "figures"],
 ]
 
 

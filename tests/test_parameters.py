@@ -59,7 +59,7 @@ def test_the_released_models_are_counted_to_the_last_parameter():
 
 configs = st.fixed_dictionaries(
     {
-        **{name: st.sampled_from(options) for name, options in CHOICES.items()},
+        **{name: st.sampled_from(list(options)) for name, options in CHOICES.items()},
         "d_k": st.sampled_from([None, 10]),
         "d_ff": st.sampled_from([None, 0, 17]),
         "n_key_heads": st.sampled_from([None, 1, 3]),
@@ -116,8 +116,8 @@ def test_a_wrong_size_is_refused_by_name(wrong):
         ({"unembedding": "shared"}, "but is 'shared'"),
         ({"n_heads": 5}, "n_heads must divide d_model, but 5 does not divide 12"),
         ({"n_key_heads": 4}, "n_key_heads must divide n_heads, but 4 does not divide 6"),
-        ({"n_positions": None}, "learned positions are a table, so n_positions must be given"),
-        ({"max_distance": 3}, "max_distance is for relative positions, but positions is 'learned'"),
+        ({"n_positions": None}, "learned positions need n_positions, but it is not given"),
+        ({"max_distance": 3}, "positions 'learned' have no max_distance, but it is 3"),
         ({"positions": "relative", "max_distance": 0}, "max_distance must be a positive integer, but is 0"),
         ({"positions": "rotary", "d_k": 5}, "rotary positions need an even d_k, but it is 5"),
         ({"positions": "sinusoid", "d_model": 15, "d_k": 2}, "sinusoid positions need an even d_model, but it is 15"),

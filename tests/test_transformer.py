@@ -19,10 +19,11 @@ from attn import (
     init_transformer,
     switch_off,
 )
-from attn.layers import feed_forward, layer_norm, relative_bias
+from attn.generation import Cache
+from attn.layers import feed_forward, layer_norm
+from attn.positions import relative_bias
 from attn.tape import leaves
 from attn.training import cross_entropy
-from attn.transformer import Cache
 
 POSITIONS = ["none", "learned", "sinusoid", "rotary", "relative"]
 BASE = TransformerConfig(vocab_size=11, d_model=12, n_heads=3, n_layers=2, d_ff=7, n_positions=9, activation="relu")
@@ -608,8 +609,6 @@ def test_a_mask_that_is_added_is_not_taken_for_one_that_tells_what_may_be_seen()
         encoder(small()[1], replace(config, cross=False), [1, 2, 3], mask=added)
     with pytest.raises(TypeError, match="a mask is boolean"):
         decoder(params, config, [1, 2, 3], context=context, context_mask=added)
-    with pytest.raises(TypeError, match="a mask is boolean"):
-        relative_bias(np.zeros((2, 3)), 3, 3, added)
     seen = {"context": context, "context_mask": [True, True, False]}
     assert_array_equal(
         decoder(params, config, [1, 2, 3], context=context, context_mask=[1, 1, 0]),
