@@ -13,14 +13,9 @@ CHOICES = {
     "biases": ("all", "mlp", "none"),
     "unembedding": ("tied", "separate", "none"),
 }
-REQUIRED = {
-    "vocab_size": 1,
-    "d_model": 1,
-    "n_heads": 1,
-    "n_layers": 1,
-    "n_token_types": 0,
-}  # the smallest that each may be
-OPTIONAL = {"d_k": 1, "d_ff": 0, "n_key_heads": 1, "n_positions": 1, "max_distance": 1}  # unless it is None
+REQUIRED = ("vocab_size", "d_model", "n_heads", "n_layers", "n_token_types")
+OPTIONAL = ("d_k", "d_ff", "n_key_heads", "n_positions", "max_distance")
+MAY_BE_ZERO = ("d_ff", "n_token_types")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,34 +83,35 @@ class TransformerConfig:
         for name, options in CHOICES.items():
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {', '.join(options)}, but is {getattr(self, name)!r}")
-        for name, smallest in {**REQUIRED, **OPTIONAL}.items():
-            if name in REQUIRED or getattr(self, name) is not None:
-                _check_size(name, getattr(self, name), smallest)
+        for name in REQUIRED + OPTIONAL:
+            size, smallest = getattr(self, name), 0 if name in MAY_BE_ZERO else 1
+            if (type(size) is not int or size < smallest) and not (size is None and name in OPTIONAL):
+                wanted = "a positive integer" if smallest else "zero or a positive integer"
+                raise ValueError(f"{name} must be {wanted}, but is {size!r}")
+        self._fill_in()
+        self._check_together()
+
+    def _fill_in(self):
+        """Set the sizes that follow from others where they are not given."""
         if self.d_k is None and self.d_model % self.n_heads:
             raise ValueError(f"n_heads must divide d_model, but {self.n_heads} does not divide {self.d_model}")
+        sizes = {"d_k": self.d_model // self.n_heads, "d_ff": 4 * self.d_model, "n_key_heads": self.n_heads}
+        sizes["max_distance"] = POSITIONS[self.positions].max_distance
+        for name, size in sizes.items():
+            if getattr(self, name) is None:
+                vars(self)[name] = size  # the one place where a frozen config changes
+
+    def _check_together(self):
         positions = POSITIONS[self.positions]
-        if self.max_distance is not None and positions.max_distance is None:
-            raise ValueError(f"positions {self.positions!r} have no max_distance, but it is {self.max_distance}")
-        defaults = {
-            "d_k": self.d_model // self.n_heads,
-            "d_ff": 4 * self.d_model,
-            "n_key_heads": self.n_heads,
-            "max_distance": positions.max_distance,
-        }
-        vars(self).update({name: size for name, size in defaults.items() if getattr(self, name) is None})
         if self.n_heads % self.n_key_heads:
             raise ValueError(f"n_key_heads must divide n_heads, but {self.n_key_heads} does not divide {self.n_heads}")
+        if self.max_distance is not None and positions.max_distance is None:
+            raise ValueError(f"positions {self.positions!r} have no max_distance, but it is {self.max_distance}")
         if positions.needs and getattr(self, positions.needs) is None:
             raise ValueError(f"{self.positions} positions need {positions.needs}, but it is not given")
         if positions.even and getattr(self, positions.even) % 2:
             size = getattr(self, positions.even)
             raise ValueError(f"{self.positions} positions need an even {positions.even}, but it is {size}")
-
-
-def _check_size(name, size, smallest):
-    if not isinstance(size, int) or isinstance(size, bool) or size < smallest:
-        wanted = "a positive integer" if smallest else "zero or a positive integer"
-        raise ValueError(f"{name} must be {wanted}, but is {size!r}")
 
 
 # --- parameters -----------------------------------------------------------------------------------
@@ -192,12 +188,15 @@ def check_params(params, config):
 
 # --- counting -------------------------------------------------------------------------------------
 
-PARTS = {  # the part to which each parameter counts; what is not here tells positions
-    **dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), "attention"),
-    **dict.fromkeys(("W_1", "W_2"), "mlp"),
-    **{"embedding": "embedding", "W": "unembedding", "token_types": "token_types"},
-    **dict.fromkeys(("gain", "bias"), "norms"),
-    **dict.fromkeys(("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b"), "biases"),
+PARTS = {  # which parameters are counted together
+    "attention": ("W_Q", "W_K", "W_V", "W_O"),
+    "mlp": ("W_1", "W_2"),
+    "embedding": ("embedding",),
+    "unembedding": ("W",),
+    "positions": (),  # all that have no other place
+    "token_types": ("token_types",),
+    "norms": ("gain", "bias"),
+    "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b"),
 }
 
 
@@ -227,10 +226,9 @@ def count_parameters(config):
     """
     matrix, n_matrices = config.d_model * config.d_k, 2 * (config.n_heads + config.n_key_heads)
     head = {"W_Q": matrix, "W_K": matrix, "value_down": matrix, "value_up": matrix, "head": 4 * matrix}
-    names = ("attention", "mlp", "embedding", "unembedding", "positions", "token_types", "norms", "biases")
-    parts = dict.fromkeys(names, 0)
-    for path, shape in flat(shapes(config)):
-        parts[PARTS.get(path[-1], "positions")] += math.prod(shape)
+    parts = dict.fromkeys(PARTS, 0)
+    for (*_, name), shape in flat(shapes(config)):
+        parts[next((part for part, names in PARTS.items() if name in names), "positions")] += math.prod(shape)
     return {**head, "attention_block": n_matrices * matrix, **parts, "total": sum(parts.values())}
 
 
