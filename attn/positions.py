@@ -138,7 +138,7 @@ class PositionalEncoding:
     Parameters
     ----------
     embed : callable (X, params, start) -> array of the shape of X
-        Adds to embeddings X, shape (..., n, d_model), whose first token stands at position `start`.
+        Adds to embeddings X, shape (..., n, d_model); the first token stands at position `start`.
     turn : callable (X, start) -> array of the shape of X
         Turns queries or keys, shape (..., n_heads, n, d_k).
     bias : callable (p, n_heads, n_queries, n_keys) -> array, shape (n_heads, n_queries, n_keys), or None

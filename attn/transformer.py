@@ -170,7 +170,7 @@ def _post_norm(X, p, config):
 
 
 def _self_attention(X, p, config, mask, number, cache, start):
-    """Let tokens, which are told where they stand, attend to each other and to those in the cache."""
+    """Let tokens attend to each other and to those in the cache; only here are queries and keys told positions."""
     positions = POSITIONS[config.positions]
     Q, K, V = (_project(X, p, name) for name in "QKV")
     Q, K = positions.turn(Q, start), positions.turn(K, start)
