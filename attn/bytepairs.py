@@ -9,7 +9,7 @@ import numpy as np
 
 from attn.checks import check_tokens
 
-PIECES = re.compile(r" ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]|\n| ")  # no token reaches over the end of one
+PIECES = re.compile(r" ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]|\n| ")  # no token crosses from one piece into the next
 UNKNOWN = "\ufffd"
 
 
@@ -19,14 +19,14 @@ class Tokenizer:
     Parameters
     ----------
     characters : list of str
-        What every text begins as: single characters.
+        What every text is cut into at first: single characters.
     joins : list of (str, str)
-        Which two neighbours become one token, in the order in which that was learned.
+        The pairs of neighbours that become one token, in the order in which they were learned.
 
     Attributes
     ----------
     words : tuple of str
-        The text of each token; token 0 stands for every character that is unknown.
+        The text of each token; token 0 stands for every unknown character.
 
     Examples
     --------
@@ -59,13 +59,7 @@ class Tokenizer:
         return np.array([token for piece in PIECES.findall(text) for token in self._encode(piece)], dtype=int)
 
     def decode(self, tokens):
-        """Return the text of tokens, array_like of int, shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If a token is none of the vocabulary.
-        """
+        """Return the text of tokens, array_like of int, shape (n,)."""
         check_tokens(tokens, len(self.words))
         return "".join(self.words[token] for token in tokens)
 
@@ -79,7 +73,7 @@ class Tokenizer:
 
 
 def join(parts, pair):
-    """Return a list of parts in which each two neighbours that are the pair have become one.
+    """Return a list of parts in which each occurrence of the pair has become one part.
 
     >>> join(["t", "h", "e", "t", "h"], ("t", "h"))
     ['th', 'e', 'th']
@@ -93,13 +87,13 @@ def join(parts, pair):
 
 
 def learn(text, vocab_size):
-    """Learn which neighbours to join: again and again the two that stand together most often in the text.
+    """Learn which neighbours to join: again and again the pair that is most frequent in the text.
 
     Parameters
     ----------
     text : str
     vocab_size : int
-        How many tokens there are in the end, the unknown one included.
+        The number of tokens in the end, with the unknown one.
 
     Returns
     -------

@@ -1,10 +1,27 @@
-"""Writing: a decoder continues a text, token by token, and keeps the keys and values of what it has read."""
+"""Generation: a decoder continues a text token by token, and a cache keeps the keys and values of what it has read."""
 
 import numpy as np
 
 from attn.attention import softmax
 from attn.checks import as_tokens
-from attn.transformer import Cache, decoder
+from attn.transformer import decoder
+
+
+class Cache:
+    """The keys and values of all tokens that a decoder has read, layer by layer."""
+
+    def __init__(self):
+        self._kept = {}
+
+    def __len__(self):
+        return next(iter(self._kept.values()))[0].shape[-2] if self._kept else 0
+
+    def extend(self, layer, K, V):
+        """Add the keys and values of new tokens; return those of all."""
+        if layer in self._kept:
+            K, V = (np.concatenate(pair, axis=-2) for pair in zip(self._kept[layer], (K, V), strict=True))
+        self._kept[layer] = K, V
+        return K, V
 
 
 def generate(params, config, tokens, n_new, *, temperature=0.0, top_k=None, rng=None, context=None, context_mask=None):
@@ -22,20 +39,15 @@ def generate(params, config, tokens, n_new, *, temperature=0.0, top_k=None, rng=
     temperature : float
         What logits are divided by before softmax; at 0 the likeliest token is taken.
     top_k : int, optional
-        How many of the likeliest tokens may be drawn; all unless given.
+        How many of the likeliest tokens may be drawn; default: all.
     rng : numpy Generator, optional
-        Draws the tokens; needed unless the temperature is 0.
+        Draws the tokens where the temperature is above 0.
     context, context_mask : array, optional
         As for `decoder`.
 
     Returns
     -------
     array of int, shape (..., n + n_new)
-
-    Raises
-    ------
-    ValueError
-        If there is no token to begin with, or temperature, top_k and rng contradict each other.
     """
     tokens = as_tokens(tokens)
     if tokens.shape[-1] == 0:
@@ -71,7 +83,7 @@ def draw(logits, rng, temperature=1.0, top_k=None):
     temperature : float
         Above 0.
     top_k : int, optional
-        How many of the largest may be drawn; all unless given.
+        How many of the largest may be drawn; default: all.
 
     Returns
     -------

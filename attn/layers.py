@@ -1,11 +1,11 @@
-"""The layers around attention: linear, layer norm, feed-forward, embedding, positions.
+"""The layers around attention: linear, layer norm, feed-forward, embedding.
 
 Each layer is one function: it computes its output and, right below, its backward pass.
 """
 
 import numpy as np
 
-from attn.checks import as_booleans, as_floats
+from attn.checks import as_floats
 from attn.fast import as_rows, column_sums, row_means
 from attn.tape import differentiable, sum_to
 
@@ -198,127 +198,3 @@ def unembedding(X, table):
         return (grad @ table).reshape(X.shape), grad.T @ rows
 
     return (rows @ table.T).reshape(*X.shape[:-1], len(table)), backward
-
-
-# --- positions ------------------------------------------------------------------------------------
-
-
-def sinusoid(n, d_model, *, start=0):
-    """Return one vector for each of n positions, made of sines and cosines of growing wavelength.
-
-    Parameters
-    ----------
-    n : int
-    d_model : int
-        Even.
-    start : int
-        The first position.
-
-    Returns
-    -------
-    array, shape (n, d_model)
-
-    Raises
-    ------
-    ValueError
-        If `d_model` is odd.
-
-    Notes
-    -----
-    Sines in even entries and cosines in odd ones: Vaswani et al. 2017, section 3.5.
-    """
-    angles, vectors = _angles(start, n, d_model), np.empty((n, d_model))
-    vectors[:, 0::2] = np.sin(angles)
-    vectors[:, 1::2] = np.cos(angles)
-    return vectors
-
-
-@differentiable
-def rotary(X, *, start=0):
-    """Turn each pair of entries by an angle that grows with the position.
-
-    The dot product of two turned vectors then depends on how far apart they stand.
-
-    Parameters
-    ----------
-    X : array_like, shape (..., n, d_k)
-        Queries or keys; `d_k` is even.
-    start : int
-        The position of the first of them.
-
-    Returns
-    -------
-    array, shape (..., n, d_k)
-
-    Raises
-    ------
-    ValueError
-        If `d_k` is odd, or X has a single axis.
-
-    Notes
-    -----
-    Su et al. 2021.
-    """
-    (X,) = as_floats(X=X)
-    if X.ndim < 2:
-        raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
-    dtype = np.promote_types(X.dtype, np.float32)
-    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(dtype, np.complex64))
-
-    def turn(rows, turns):
-        turned = np.ascontiguousarray(rows, dtype).view(turns.dtype) * turns
-        return turned.view(dtype).astype(X.dtype, copy=False)
-
-    return turn(X, turns), lambda grad: (turn(grad, np.conj(turns)),)
-
-
-@differentiable
-def relative_bias(table, n_queries, n_keys, mask=None):
-    """Return what is added to a score for how far the key stands from the query.
-
-    Parameters
-    ----------
-    table : array_like, shape (n_heads, 2 * max_distance + 1)
-        One number for each distance from -max_distance (key before query) to max_distance; what
-        is further away counts as that far.
-    n_queries, n_keys : int
-        The last query stands where the last key does, as in `causal_mask`.
-    mask : array_like of bool, broadcastable to (..., n_heads, n_queries, n_keys), optional
-        Where it is False, `-inf` is added.
-
-    Returns
-    -------
-    array, shape (..., n_heads, n_queries, n_keys)
-
-    Raises
-    ------
-    ValueError
-        If the table has not one number for each distance.
-    TypeError
-        If the mask is neither boolean nor made of 0 and 1.
-
-    Notes
-    -----
-    The scalar bias of Raffel et al. 2020, with one bucket a distance.
-    """
-    (table,) = as_floats(table=table)
-    if table.ndim != 2 or table.shape[1] % 2 == 0:
-        raise ValueError(f"the table needs shape (n_heads, 2 * max_distance + 1), but has shape {table.shape}")
-    n_heads, n_entries = table.shape
-    furthest = n_entries // 2
-    apart = np.arange(n_keys) - np.arange(n_keys - n_queries, n_keys)[:, None]
-    entries = np.clip(apart, -furthest, furthest) + furthest
-    bias = table[:, entries]
-
-    def backward(grad):
-        grad = sum_to(grad, bias.shape).reshape(n_heads, n_queries * n_keys)
-        return (grad @ (entries.reshape(-1, 1) == np.arange(n_entries)).astype(grad.dtype),)
-
-    return bias if mask is None else np.where(as_booleans("a mask", mask), bias, table.dtype.type(-np.inf)), backward
-
-
-def _angles(start, n, size):
-    """Return the angle of each of n positions and of each pair of entries."""
-    if size % 2:
-        raise ValueError(f"positions are told by pairs of entries, so their number must be even, but is {size}")
-    return np.arange(start, start + n)[:, None] * 10_000.0 ** -(np.arange(0, size, 2) / size)

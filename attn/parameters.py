@@ -1,36 +1,44 @@
 """What a transformer is made of: its sizes, how many numbers it has to learn, and what running it takes."""
 
+import functools
+import math
 from dataclasses import dataclass
 
+from attn.positions import POSITIONS
+
 CHOICES = {
-    "positions": ("learned", "sinusoid", "relative", "rotary", "none"),
+    "positions": POSITIONS,
     "norm": ("pre", "post", "none"),
     "activation": ("gelu", "relu"),
     "biases": ("all", "mlp", "none"),
     "unembedding": ("tied", "separate", "none"),
 }
+REQUIRED = ("vocab_size", "d_model", "n_heads", "n_layers", "n_token_types")
+OPTIONAL = ("d_k", "d_ff", "n_key_heads", "n_positions", "max_distance")
+MAY_BE_ZERO = ("d_ff", "n_token_types")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """All that has to be said of a transformer before its parameters are drawn; GPT-2's choices unless told.
+    """All that has to be said of a transformer before its parameters are drawn; the defaults are GPT-2's choices.
 
     Parameters
     ----------
     vocab_size, d_model, n_heads, n_layers : int
     d_k : int, optional
-        Numbers in a query, a key and a value of a head; d_model / n_heads unless given.
+        Numbers in a query, a key and a value of a head; default: d_model / n_heads.
     d_ff : int, optional
-        Hidden numbers of the MLP; 4 d_model unless given, and no MLP for 0.
+        Hidden numbers of the MLP; default: 4 d_model. With 0 there is no MLP.
     n_key_heads : int, optional
-        Heads of keys and values; as many as heads unless given.
+        Heads of keys and values; default: as many as heads.
     n_positions : int, optional
-        The longest text; any length unless given. Learned positions need it.
+        The longest text; default: any length. Learned positions need it.
     positions : {"learned", "sinusoid", "relative", "rotary", "none"}
+        One of `attn.positions.POSITIONS`.
     max_distance : int, optional
-        The largest distance that relative positions tell from the next one; 8 unless given.
+        The largest distance that relative positions tell from the next one; default: 8.
     norm : {"pre", "post", "none"}
-        Whether the stream is normalised before each sublayer and once at the end (GPT-2), or
+        Whether the residual stream is normalised before each sublayer and once at the end (GPT-2), or
         after each sublayer and once at the beginning (BERT).
     activation : {"gelu", "relu"}
     biases : {"all", "mlp", "none"}
@@ -42,14 +50,9 @@ class TransformerConfig:
     n_token_types : int
         Rows of a second embedding, as BERT has for its two sentences.
     scale : float, optional
-        What dot products are multiplied by; d_k ** -0.5 unless given.
+        What dot products are multiplied by; default: d_k ** -0.5.
     epsilon : float
         What layer norm adds to a variance.
-
-    Raises
-    ------
-    ValueError
-        If a size is not positive, a choice is unknown, or two of them contradict each other.
 
     Examples
     --------
@@ -80,41 +83,38 @@ class TransformerConfig:
         for name, options in CHOICES.items():
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {', '.join(options)}, but is {getattr(self, name)!r}")
-        for name in ("vocab_size", "d_model", "n_heads", "n_layers"):
-            _check_size(name, getattr(self, name))
-        if self.d_k is None and self.d_model % self.n_heads:
-            raise ValueError(f"n_heads must divide d_model, but {self.n_heads} does not divide {self.d_model}")
-        if self.max_distance is not None and self.positions != "relative":
-            raise ValueError(f"max_distance is for relative positions, but positions is {self.positions!r}")
-        self._default(d_k=self.d_model // self.n_heads, d_ff=4 * self.d_model, n_key_heads=self.n_heads)
-        if self.positions == "relative":
-            self._default(max_distance=8)
-        for name in ("d_k", "n_key_heads", "n_positions", "max_distance"):
-            if getattr(self, name) is not None:
-                _check_size(name, getattr(self, name))
-        for name in ("d_ff", "n_token_types"):
-            _check_size(name, getattr(self, name), smallest=0)
+        for name in REQUIRED + OPTIONAL:
+            size, smallest = getattr(self, name), 0 if name in MAY_BE_ZERO else 1
+            if (type(size) is not int or size < smallest) and not (size is None and name in OPTIONAL):
+                wanted = "a positive integer" if smallest else "zero or a positive integer"
+                raise ValueError(f"{name} must be {wanted}, but is {size!r}")
+        self._fill_in()
         self._check_together()
 
-    def _default(self, **sizes):
+    def _fill_in(self):
+        """Set the sizes that follow from others where they are not given."""
+        if self.d_k is None and self.d_model % self.n_heads:
+            raise ValueError(f"n_heads must divide d_model, but {self.n_heads} does not divide {self.d_model}")
+        sizes = {"d_k": self.d_model // self.n_heads, "d_ff": 4 * self.d_model, "n_key_heads": self.n_heads}
+        sizes["max_distance"] = POSITIONS[self.positions].max_distance
         for name, size in sizes.items():
             if getattr(self, name) is None:
-                object.__setattr__(self, name, size)
+                vars(self)[name] = size  # the one place where a frozen config changes
 
     def _check_together(self):
+        positions = POSITIONS[self.positions]
         if self.n_heads % self.n_key_heads:
             raise ValueError(f"n_key_heads must divide n_heads, but {self.n_key_heads} does not divide {self.n_heads}")
-        if self.positions == "learned" and self.n_positions is None:
-            raise ValueError("learned positions are a table, so n_positions must be given")
-        for kind, name in {"sinusoid": "d_model", "rotary": "d_k"}.items():
-            if self.positions == kind and getattr(self, name) % 2:
-                raise ValueError(f"{kind} positions need an even {name}, but it is {getattr(self, name)}")
+        if self.max_distance is not None and positions.max_distance is None:
+            raise ValueError(f"positions {self.positions!r} have no max_distance, but it is {self.max_distance}")
+        if positions.needs and getattr(self, positions.needs) is None:
+            raise ValueError(f"{self.positions} positions need {positions.needs}, but it is not given")
+        if positions.even and getattr(self, positions.even) % 2:
+            size = getattr(self, positions.even)
+            raise ValueError(f"{self.positions} positions need an even {positions.even}, but it is {size}")
 
 
-def _check_size(name, size, smallest=1):
-    if not isinstance(size, int) or isinstance(size, bool) or size < smallest:
-        kind = "a positive integer" if smallest else "zero or a positive integer"
-        raise ValueError(f"{name} must be {kind}, but is {size!r}")
+# --- parameters -----------------------------------------------------------------------------------
 
 
 def shapes(config):
@@ -130,33 +130,74 @@ def shapes(config):
         In the order in which `init_transformer` draws the parameters.
     """
     d_model, heads, key_heads, d_k = config.d_model, config.n_heads, config.n_key_heads, config.d_k
+    positions = POSITIONS[config.positions]
     norm = {} if config.norm == "none" else {"norm": {"gain": (d_model,), "bias": (d_model,)}}
     attention = {
         **norm,
         **{"W_Q": (heads, d_model, d_k), "W_K": (key_heads, d_model, d_k), "W_V": (key_heads, d_model, d_k)},
         "W_O": (heads, d_k, d_model),
     }
-    relative = {"relative": (heads, 2 * config.max_distance + 1)} if config.positions == "relative" else {}
     biases = {"b_Q": (heads, d_k), "b_K": (key_heads, d_k), "b_V": (key_heads, d_k), "b_O": (d_model,)}
     biases = biases if config.biases == "all" else {}
-    layer = {"attention": {**attention, **relative, **biases}}
+    layer = {"attention": {**attention, **positions.attention_shapes(config), **biases}}
     if config.cross:
         layer["cross"] = {**attention, **biases}
     if config.d_ff:
         mlp_biases = {"b_1": (config.d_ff,), "b_2": (d_model,)} if config.biases != "none" else {}
         layer["mlp"] = {**norm, "W_1": (d_model, config.d_ff), "W_2": (config.d_ff, d_model), **mlp_biases}
-    tables = {"embedding": (config.vocab_size, d_model)}
-    if config.positions == "learned":
-        tables["positions"] = (config.n_positions, d_model)
-    if config.n_token_types:
-        tables["token_types"] = (config.n_token_types, d_model)
     last = {"W": (d_model, config.vocab_size), **({"b": (config.vocab_size,)} if config.biases != "none" else {})}
     return {
-        **tables,
+        "embedding": (config.vocab_size, d_model),
+        **positions.shapes(config),
+        **({"token_types": (config.n_token_types, d_model)} if config.n_token_types else {}),
         **{f"layer {number}": layer for number in range(1, config.n_layers + 1)},
         **norm,
         **({"unembedding": last} if config.unembedding == "separate" else {}),
     }
+
+
+def flat(nested, path=()):
+    """Yield the path and the value of each entry of nested dicts: ("layer 1", "mlp", "W_1") and what stands there."""
+    for name, part in nested.items():
+        if isinstance(part, dict):
+            yield from flat(part, (*path, name))
+        else:
+            yield (*path, name), part
+
+
+@functools.cache
+def _flat_shapes(config):
+    return dict(flat(shapes(config)))
+
+
+def check_params(params, config):
+    """Refuse parameters of other names or shapes than `init_transformer` draws for a config, with the first of them."""
+    expected, found = _flat_shapes(config), {path: array.shape for path, array in flat(params)}
+    if found == expected:
+        return
+    path = next(path for path in {**expected, **found} if expected.get(path) != found.get(path))
+    name = " / ".join(path)
+    if path not in found:
+        clash = f"the config asks for {name} of shape {expected[path]}, but there is none"
+    elif path not in expected:
+        clash = f"there is {name}, but the config asks for none"
+    else:
+        clash = f"the config asks for {name} of shape {expected[path]}, but it has shape {found[path]}"
+    raise ValueError(f"params and config do not belong together: {clash}")
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+PARTS = {  # which parameters are counted together
+    "attention": ("W_Q", "W_K", "W_V", "W_O"),
+    "mlp": ("W_1", "W_2"),
+    "embedding": ("embedding",),
+    "unembedding": ("W",),
+    "positions": (),  # all that have no other place
+    "token_types": ("token_types",),
+    "norms": ("gain", "bias"),
+    "biases": ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b"),
+}
 
 
 def count_parameters(config):
@@ -183,35 +224,12 @@ def count_parameters(config):
     >>> count_parameters(GPT3["175B"])["total"]
     174604259328
     """
-    d_model, n_layers, d_ff = config.d_model, config.n_layers, config.d_ff
-    n_blocks, separate = 1 + config.cross, config.unembedding == "separate"
-    matrix, d_heads, d_key_heads = (
-        d_model * config.d_k,
-        config.n_heads * config.d_k,
-        config.n_key_heads * config.d_k,
-    )
-    counts = {"W_Q": matrix, "W_K": matrix, "value_down": matrix, "value_up": matrix, "head": 4 * matrix}
-    counts["attention_block"] = 2 * d_model * (d_heads + d_key_heads)
-    tables = {
-        "learned": (config.n_positions or 0) * d_model,
-        "relative": n_layers * config.n_heads * (2 * (config.max_distance or 0) + 1),
-    }
-    n_norms = n_layers * (n_blocks + (d_ff > 0)) + 1
-    biases = {
-        "all": n_layers * n_blocks * (d_heads + 2 * d_key_heads + d_model),
-        "mlp": n_layers * (d_ff + d_model if d_ff else 0) + (config.vocab_size if separate else 0),
-    }
-    parts = {
-        "attention": n_layers * n_blocks * counts["attention_block"],
-        "mlp": n_layers * 2 * d_model * d_ff,
-        "embedding": config.vocab_size * d_model,
-        "unembedding": config.vocab_size * d_model if separate else 0,
-        "positions": tables.get(config.positions, 0),
-        "token_types": config.n_token_types * d_model,
-        "norms": n_norms * 2 * d_model if config.norm != "none" else 0,
-        "biases": {"all": sum(biases.values()), "mlp": biases["mlp"], "none": 0}[config.biases],
-    }
-    return {**counts, **parts, "total": sum(parts.values())}
+    matrix, n_matrices = config.d_model * config.d_k, 2 * (config.n_heads + config.n_key_heads)
+    head = {"W_Q": matrix, "W_K": matrix, "value_down": matrix, "value_up": matrix, "head": 4 * matrix}
+    parts = dict.fromkeys(PARTS, 0)
+    for (*_, name), shape in flat(shapes(config)):
+        parts[next((part for part, names in PARTS.items() if name in names), "positions")] += math.prod(shape)
+    return {**head, "attention_block": n_matrices * matrix, **parts, "total": sum(parts.values())}
 
 
 def cache_bytes(config, n_tokens, *, bytes_each=2):

@@ -17,8 +17,8 @@ from attn import (
     init_transformer,
     scaled_dot_product_attention,
 )
+from attn.generation import Cache
 from attn.training import cross_entropy, train
-from attn.transformer import Cache
 
 torch.set_num_threads(1)
 LENGTHS = [512, 1024, 2048, 4096]

@@ -379,8 +379,8 @@ def test_importing_the_package_loads_neither_matplotlib_nor_widgets():
 
 # Each module may import from those before it, and the rooms from the package, in this order.
 ORDER = [
-    *["checks", "threads", "tape", "fast", "attention", "layers", "heads", "parameters", "transformer", "generation"],
-    *["bytepairs", "course", "training", "figures"],
+    *["checks", "threads", "tape", "fast", "attention", "layers", "heads", "positions", "parameters", "interventions"],
+    *["transformer", "generation", "bytepairs", "course", "training", "figures"],
 ]
 
 

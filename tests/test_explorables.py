@@ -47,8 +47,8 @@ from attn.figures import (
     read_source,
 )
 from attn.figures.head_guess import weights_script
-from attn.layers import rotary
 from attn.parameters import GPT3, TransformerConfig, count_parameters
+from attn.positions import rotary
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
 

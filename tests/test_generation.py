@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_transformer import MODELS, small, tokens
 
 from attn import Forbid, decoder, generate, softmax
-from attn.generation import draw
-from attn.transformer import Cache
+from attn.generation import Cache, draw
 
 
 @pytest.mark.parametrize("name", MODELS)

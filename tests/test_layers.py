@@ -8,7 +8,7 @@ from differences import assert_gradients
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Tape, softmax
-from attn.layers import add, embedding, feed_forward, layer_norm, linear, relative_bias, rotary, sinusoid, unembedding
+from attn.layers import add, embedding, feed_forward, layer_norm, linear, unembedding
 
 
 def arrays(*shapes, seed=0):
@@ -16,7 +16,6 @@ def arrays(*shapes, seed=0):
     return [rng.normal(size=shape) for shape in shapes]
 
 
-SEEN = np.random.default_rng(1).random((3, 1, 5, 7)) < 0.6  # a mask of its own for each of three texts
 LAYERS = {
     "add": (add, [(2, 5, 7), (5, 7)]),
     "linear": (linear, [(2, 5, 7), (7, 3), (3,)]),
@@ -26,10 +25,6 @@ LAYERS = {
     "feed-forward, gelu": (lambda *a: feed_forward(*a, activation="gelu"), [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
     "embedding": (lambda table: embedding([[3, 0, 3], [1, 3, 0]], table), [(5, 7)]),
     "unembedding": (unembedding, [(2, 5, 7), (11, 7)]),
-    "rotary": (rotary, [(2, 3, 5, 6)]),
-    "rotary from 4 on": (lambda X: rotary(X, start=4), [(3, 5, 6)]),
-    "relative bias": (lambda table: relative_bias(table, 5, 7), [(2, 5)]),
-    "relative bias, masked": (lambda table: softmax(relative_bias(table, 5, 7, SEEN)), [(2, 5)]),
 }
 
 
@@ -101,9 +96,8 @@ def test_layers_take_no_tokens_at_all():
 
 
 def test_whole_numbers_and_swapped_bytes_count_as_floats():
-    assert_allclose(rotary(np.array([[1, 2], [3, 4]])), rotary(np.array([[1.0, 2], [3, 4]])))
     (X,) = arrays((3, 4))
-    for layer in (rotary, softmax, lambda X: add(X, X)):
+    for layer in (softmax, lambda X: add(X, X)):
         assert_array_equal(layer(X.astype(">f8")), layer(X))
         assert layer(X.astype(">f8")).dtype.isnative
     with pytest.raises(TypeError, match="W must hold real numbers, but its type is complex128"):
@@ -121,70 +115,10 @@ def test_every_layer_takes_small_integers_as_floats_and_nothing_complex(name):
         layer(*(array + 0j for array in small))
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
-def test_rotary_positions_turn_gradients_of_another_type_as_well(kind):
-    (X, grad) = arrays((3, 2), (3, 2))
-    with Tape() as tape:
-        turned = rotary(X)
-    expected = tape.gradients({"X": X}, (turned, grad))["X"]
-    given = X.astype(kind)
-    with Tape() as tape:
-        again = rotary(given)
-    assert again.dtype == kind
-    assert_allclose(again, turned, atol=1e-3)
-    for of_type in (np.float16, np.float32, np.float64):
-        assert_allclose(tape.gradients({"X": given}, (again, grad.astype(of_type)))["X"], expected, atol=2e-3)
-
-
 def test_an_embedding_looks_up_rows():
     table = np.random.default_rng(2).normal(size=(5, 7))
     assert_array_equal(embedding([[3, 0, 3], [1, 3, 0]], table)[1, 0], table[1])
     assert embedding([], table).shape == (0, 7)
-
-
-def test_relative_positions_are_told_by_distance_up_to_the_largest():
-    table = np.arange(14.0).reshape(2, 7)
-    bias = relative_bias(table, 11, 11)
-    for i in range(11):
-        for j in range(11):
-            assert_array_equal(bias[:, i, j], table[:, np.clip(j - i, -3, 3) + 3])
-
-
-def test_the_last_query_stands_where_the_last_key_does():
-    table = np.arange(14.0).reshape(2, 7)
-    assert_array_equal(relative_bias(table, 2, 5), relative_bias(table, 5, 5)[:, 3:])
-    hidden = relative_bias(table, 2, 2, np.array([[True, False], [True, True]]))
-    assert np.isneginf(hidden[:, 0, 1]).all() and np.isfinite(hidden[:, 1]).all()
-
-
-def test_rotary_scores_depend_on_the_distance_alone():
-    q, k = arrays((6,), (6,))
-    Q, K = rotary(np.tile(q, (9, 1))), rotary(np.tile(k, (9, 1)))
-    scores = Q @ K.T
-    assert_allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-12)
-    assert_allclose(np.linalg.norm(Q, axis=1), np.linalg.norm(q))
-    assert_allclose(Q[0], q)
-    assert np.ptp(scores) > 0.1
-    assert rotary(np.ones((3, 4), np.float32)).dtype == np.float32
-    assert_allclose(rotary(np.tile(q, (4, 1)), start=5), Q[5:], atol=1e-12)
-
-
-def test_the_angles_of_rotary_positions_are_those_of_the_paper():
-    X = np.tile([1.0, 0.0], (11, 3))
-    turned = rotary(X)
-    for place in (0, 1, 10):
-        for pair in range(3):
-            angle = place / 10_000 ** (2 * pair / 6)
-            assert_allclose(turned[place, 2 * pair : 2 * pair + 2], [np.cos(angle), np.sin(angle)], atol=1e-12)
-
-
-def test_sinusoids_are_those_of_the_paper():
-    positions = sinusoid(11, 6)
-    for place in (0, 1, 10):
-        for pair in range(3):
-            angle = place / 10_000 ** (2 * pair / 6)
-            assert_allclose(positions[place, 2 * pair : 2 * pair + 2], [np.sin(angle), np.cos(angle)], atol=1e-12)
-    assert_allclose(sinusoid(4, 6, start=7), positions[7:], atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -197,11 +131,6 @@ def test_sinusoids_are_those_of_the_paper():
         (lambda: feed_forward(*[np.eye(2), np.eye(2), None, np.eye(2), None], activation="swish"), r"is 'swish'"),
         (lambda: embedding([0, 5], np.ones((5, 2))), r"from 0 to 4, but reach from 0 to 5"),
         (lambda: embedding([-1, 3], np.ones((5, 2))), r"from 0 to 4, but reach from -1 to 3"),
-        (lambda: sinusoid(3, 5), r"even, but is 5"),
-        (lambda: rotary(np.ones((3, 7))), r"even, but is 7"),
-        (lambda: rotary(np.ones(4)), r"two axes.*\(4,\)"),
-        (lambda: relative_bias(np.ones(5), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(5,\)"),
-        (lambda: relative_bias(np.ones((2, 4)), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(2, 4\)"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_sizes(call, message):

@@ -9,8 +9,9 @@ import numpy as np
 
 from attn.attention import softmax
 from attn.bytepairs import Tokenizer
+from attn.interventions import Trace
 from attn.parameters import TransformerConfig
-from attn.transformer import Trace, decoder
+from attn.transformer import decoder
 
 FOLDER = files("attn") / "data" / "novels"
 CONFIG = TransformerConfig(

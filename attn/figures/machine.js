@@ -119,6 +119,29 @@ function distanceAt(table, i, j) {
   return Math.max(-furthest, Math.min(furthest, j - i)) + furthest;
 }
 
+// The ways to tell positions, as in attn.positions: `embed` makes the step that is added to embeddings, `turn` changes
+// queries or keys, and `bias` is added to the score of a query i and a key j; it may read a table that is learned, `param`.
+// Backward, `turnBack` takes a gradient to what was turned, and `biasBack` adds a score's to `found`, that of the table.
+const POSITIONS = {
+  learned: {
+    embed: (places, name, { make, param }) => make("embedding", name, [param("positions")], { tokens: places }),
+  },
+  sinusoid: {
+    embed: (places, name, { leaf, config: { d_model: size } }) => leaf(name, matrixFrom(places.length, size, (i, j) =>
+      Math[j % 2 ? "cos" : "sin"](angleAt(places[i], Math.floor(j / 2), size)))),
+  },
+  relative: {
+    param: "relative",
+    bias: (head, i, j, table) => at(table, head, distanceAt(table, i, j)),
+    biasBack: (grad, head, i, j, found) => (found.data[head * found.cols + distanceAt(found, i, j)] += grad),
+  },
+  rotary: {
+    turn: (X, start) => turned(X, 1, start),
+    turnBack: (grad, start) => turned(grad, -1, start),
+  },
+  none: {},
+};
+
 // Each kind of step. `value` takes the inputs' values, and whatever else it needs; `back` the gradient, the inputs'
 // values, that, and the value: it returns a gradient for each input.
 const KINDS = {
@@ -164,14 +187,13 @@ const KINDS = {
       return [times(scaled, K), times(transposed(scaled), Q)];
     },
   },
-  distance: {
-    value: ([S, table], { head, start }) =>
-      matrixFrom(S.rows, S.cols, (i, j) => at(S, i, j) + at(table, head, distanceAt(table, start + i, j))),
-    back: (grad, [S, table], { head, start }) => {
+  bias: {
+    value: ([S, table], { positions, head, start }) =>
+      matrixFrom(S.rows, S.cols, (i, j) => at(S, i, j) + positions.bias(head, start + i, j, table)),
+    back: (grad, [S, table], { positions, head, start }) => {
+      if (!table) return [grad];
       const found = matrix(table.rows, table.cols);
-      grad.data.forEach((number, n) => {
-        found.data[head * table.cols + distanceAt(table, start + Math.floor(n / S.cols), n % S.cols)] += number;
-      });
+      grad.data.forEach((number, n) => positions.biasBack(number, head, start + Math.floor(n / S.cols), n % S.cols, found));
       return [grad, found];
     },
   },
@@ -186,9 +208,9 @@ const KINDS = {
       return [matrixFrom(P.rows, P.cols, (i, j) => at(P, i, j) * (at(grad, i, j) - average[i]))];
     },
   },
-  rotary: {
-    value: ([X], { start }) => turned(X, 1, start),
-    back: (grad, _inputs, { start }) => [turned(grad, -1, start)],
+  turn: {
+    value: ([X], { positions, start }) => positions.turn(X, start),
+    back: (grad, _inputs, { positions, start }) => [positions.turnBack(grad, start)],
   },
   activation: {
     value: ([X], { activation }) => mapped(X, ACTIVATIONS[activation].value),
@@ -200,6 +222,10 @@ const KINDS = {
 // write nothing. A `cache`, a Map that is empty at first, holds the keys and values of all tokens that were read with it;
 // `tokens` are then those that follow. Returns the nodes in order, of which the last is what the model returns.
 function runMachine(params, config, tokens, off = () => false, cache = null) {
+  const positions = POSITIONS[config.positions];
+  if (!positions) {
+    throw new Error(`positions must be one of ${Object.keys(POSITIONS).join(", ")}, but are ${config.positions}`);
+  }
   const nodes = [];
   const start = cache?.size ? cache.values().next().value.rows : 0;
   const make = (kind, name, inputs, options = {}) => {
@@ -234,11 +260,12 @@ function runMachine(params, config, tokens, off = () => false, cache = null) {
       const project = (letter, from) =>
         linear(name + letter, X, part, [`layer ${layer}`, "attention"], `W_${letter}`, `b_${letter}`, from);
       let [Q, K] = [project("Q", head), project("K", keyHead)];
-      if (config.positions === "rotary") [Q, K] = [Q, K].map((Y) => make("rotary", `${Y.name}, turned`, [Y], { start }));
+      if (positions.turn) [Q, K] = [Q, K].map((Y) => make("turn", `${Y.name}, turned`, [Y], { positions, start }));
       K = withEarlier(K);
       let S = make("scores", `${name}scores`, [Q, K], { scale: config.scale ?? config.d_k ** -0.5 });
-      if (config.positions === "relative") {
-        S = make("distance", `${name}scores and distances`, [S, param(`layer ${layer}`, "attention", "relative")], { head, start });
+      if (positions.bias) {
+        const table = positions.param ? [param(`layer ${layer}`, "attention", positions.param)] : [];
+        S = make("bias", `${name}scores and distances`, [S, ...table], { positions, head, start });
       }
       S = make("mask", `${name}masked scores`, [S], { start });
       const P = make("softmax", `${name}weights`, [S]);
@@ -249,14 +276,9 @@ function runMachine(params, config, tokens, off = () => false, cache = null) {
   };
 
   let X = make("embedding", "embeddings", [param("embedding")], { tokens });
-  if (config.positions === "learned") {
-    const rows = make("embedding", "positions of the tokens", [param("positions")], { tokens: tokens.map((_, i) => start + i) });
-    X = make("add", "stream", [X, rows]);
-  }
-  if (config.positions === "sinusoid") {
-    const rows = matrixFrom(tokens.length, config.d_model, (i, j) =>
-      Math[j % 2 ? "cos" : "sin"](angleAt(start + i, Math.floor(j / 2), config.d_model)));
-    X = make("add", "stream", [X, leaf("positions of the tokens", rows)]);
+  if (positions.embed) {
+    const places = tokens.map((_, i) => start + i);
+    X = make("add", "stream", [X, positions.embed(places, "positions of the tokens", { make, leaf, param, config })]);
   }
   X = norm("post", "normalised stream", X);
   for (let layer = 1; layer <= config.n_layers; layer++) {

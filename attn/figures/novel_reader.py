@@ -10,7 +10,8 @@ import traitlets
 from attn.attention import softmax
 from attn.course import novels
 from attn.figures.base import Explorable, Number, Words, listed
-from attn.transformer import decoder, switch_off
+from attn.interventions import switch_off
+from attn.transformer import decoder
 
 PARTS = 8
 HEADS = [f"{layer + 1}.{head}" for layer, head in np.ndindex(novels.CONFIG.n_layers, novels.CONFIG.n_heads)]

@@ -19,10 +19,9 @@ from attn.bytepairs import learn as learn_tokens
 from attn.course import novels
 from attn.course.novels import CONFIG, FOLDER, LENGTH
 from attn.course.recordings import mean_losses, record
-from attn.generation import draw
+from attn.generation import Cache, draw
 from attn.threads import on_one_thread
 from attn.training import Adam, cross_entropy, schedule
-from attn.transformer import Cache
 
 REACHED = Path(__file__).resolve().parents[2] / "_build" / "novels"
 SEEDS, STEPS, ROWS, SHIPPED = range(5), 2539, 24, 1

@@ -1,0 +1,218 @@
+"""What a run of a transformer has seen, and what is done to it: traces and interventions.
+
+Layers are counted from 1, as their names in the parameters are, and heads from 0.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attn.tape import differentiable, sum_to
+
+open_trace = ContextVar("open trace", default=None)
+
+
+# --- traces ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AttentionTrace:
+    """What one attention has seen.
+
+    Parameters
+    ----------
+    Q : array, shape (..., n_heads, n_queries, d_k)
+    K : array, shape (..., n_heads, n_keys, d_k)
+    V : array, shape (..., n_heads, n_keys, d_k)
+        Each as it was compared and mixed: turned, if positions are rotary.
+    weights : array, shape (..., n_heads, n_queries, n_keys)
+    scale : float
+        What dot products were multiplied by.
+    bias : array, shape (n_heads, n_queries, n_keys), or None
+        What positions added to scores.
+    """
+
+    Q: np.ndarray
+    K: np.ndarray
+    V: np.ndarray
+    weights: np.ndarray
+    scale: float
+    bias: np.ndarray | None = None
+
+    @property
+    def scores(self):
+        """Scaled, with the bias, before the mask: shape as of the weights."""
+        scores = self.Q @ np.swapaxes(self.K, -1, -2) * self.scale
+        return scores if self.bias is None else scores + self.bias
+
+
+@dataclass(frozen=True)
+class LayerTrace:
+    """What one layer has seen.
+
+    Parameters
+    ----------
+    attention, cross : AttentionTrace
+        `cross` is None where there is no cross-attention.
+    after_attention, after_mlp : array, shape (..., n, d_model)
+        The residual stream after all attention of the layer, and after its MLP.
+    """
+
+    attention: AttentionTrace
+    cross: AttentionTrace | None
+    after_attention: np.ndarray
+    after_mlp: np.ndarray
+
+
+@dataclass
+class Trace:
+    """Keeps what every layer that runs inside `with` has seen.
+
+    Attributes
+    ----------
+    embedded : list of array, shape (..., n, d_model)
+        The residual stream that entered layer 1, for each run.
+    layers : list of LayerTrace
+        In the order in which they ran; layer 1 is `layers[0]`.
+    """
+
+    embedded: list = field(default_factory=list)
+    layers: list = field(default_factory=list)
+
+    def __enter__(self):
+        self._token = open_trace.set(self)
+        return self
+
+    def __exit__(self, *_):
+        open_trace.reset(self._token)
+
+
+# --- interventions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Forbid:
+    """Keep queries from keys: an intervention for `encoder` and `decoder`.
+
+    Parameters
+    ----------
+    edges : list of (query, key), or array of bool, shape (..., n, n)
+        The positions that may not attend, or True where a query (row) may not attend to a key (column).
+    layer : int, optional
+        The layer, from 1 on; default: all.
+    head : int, optional
+        The head, from 0 on; default: all.
+    """
+
+    edges: object
+    layer: int | None = None
+    head: int | None = None
+
+    def check(self, config):
+        """Refuse a layer or a head that the model does not have."""
+        if self.layer not in (None, *range(1, config.n_layers + 1)):
+            raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {self.layer!r}")
+        if self.head not in (None, *range(config.n_heads)):
+            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {self.head!r}")
+
+    def mask(self, n_heads, n):
+        """Return where a query may still attend in a text of n tokens: array of bool, shape (..., n_heads, n, n)."""
+        heads = np.ones(n_heads, bool) if self.head is None else np.arange(n_heads) == self.head
+        return ~(heads[:, None, None] & self._forbidden(n)[..., None, :, :])
+
+    def _forbidden(self, n):
+        if self.edges is True:
+            return np.ones((n, n), bool)
+        if isinstance(self.edges, np.ndarray):
+            if self.edges.shape[-2:] != (n, n):
+                raise ValueError(f"forbidden edges of shape {self.edges.shape} do not fit a text of {n} tokens")
+            return self.edges
+        forbidden = np.zeros((n, n), bool)
+        for query, key in self.edges:
+            if not (0 <= query < n and 0 <= key < n):
+                raise ValueError(f"the forbidden edge {(query, key)} is not in a text of {n} tokens")
+            forbidden[query, key] = True
+        return forbidden
+
+
+def switch_off(layer, head):
+    """Return the intervention that lets one head attend to nothing, so that it writes nothing."""
+    return Forbid(True, layer, head)
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Put other vectors into the residual stream: an intervention for `encoder` and `decoder`.
+
+    Parameters
+    ----------
+    place : int or slice
+        The positions that are replaced.
+    stream : array, shape (..., d_model)
+        What stands there from now on, such as `trace.layers[2].after_mlp[..., place, :]` of another run.
+    layer : int
+        The layer, from 1 on; 0 for what enters layer 1.
+    after : {"mlp", "attention"}
+        After which part of the layer.
+    """
+
+    place: int | slice
+    stream: np.ndarray
+    layer: int
+    after: str = "mlp"
+
+    def check(self, config):
+        """Refuse a layer that the model does not have, or a place in it that there is not."""
+        if self.layer not in range(config.n_layers + 1):
+            raise ValueError(f"the layer must be from 0 to {config.n_layers}, but is {self.layer!r}")
+        if self.after not in ("mlp", "attention"):
+            raise ValueError(f"after must be mlp or attention, but is {self.after!r}")
+        if (self.layer, self.after) == (0, "attention"):
+            raise ValueError("layer 0 stands for what enters layer 1, and there is no attention before it")
+
+
+def check_interventions(interventions, config):
+    """Return the interventions as a tuple, or say which does not fit the config."""
+    if isinstance(interventions, (Forbid, Replace)):
+        raise TypeError(f"interventions come in a list, but this is a single {type(interventions).__name__}")
+    interventions = tuple(interventions)
+    for one in interventions:
+        if not isinstance(one, (Forbid, Replace)):
+            raise TypeError(f"an intervention is a Forbid or a Replace, but this is {one!r}")
+        one.check(config)
+    return interventions
+
+
+def forbid_edges(mask, interventions, layer, shape):
+    """Return a layer's mask without the edges that are forbidden there; `shape` is (n_heads, n_queries, n_keys)."""
+    n_heads, n_queries, n_keys = shape
+    for one in interventions:
+        if isinstance(one, Forbid) and one.layer in (None, layer):
+            allowed = one.mask(n_heads, n_keys)[..., n_keys - n_queries :, :]
+            mask = allowed if mask is None else mask & allowed
+    return mask
+
+
+def replace_rows(X, interventions, layer, after="mlp"):
+    """Return the residual stream X with what is put into it after a part of a layer."""
+    for one in interventions:
+        if isinstance(one, Replace) and (one.layer, one.after) == (layer, after):
+            X = _put(X, one.place, one.stream)
+    return X
+
+
+@differentiable
+def _put(X, place, stream):
+    """Replace rows of X: what stood there gets no gradient, and what stands there now gets it."""
+    if X.size and not X[..., place, :].size:
+        raise ValueError(f"there is nothing to replace at {place} in a text of {X.shape[-2]} tokens")
+    replaced = X.copy()
+    replaced[..., place, :] = stream
+
+    def backward(grad):
+        grad_X = grad.copy()
+        grad_X[..., place, :] = 0
+        return grad_X, None, sum_to(grad[..., place, :], np.shape(stream))
+
+    return replaced, backward

@@ -1,0 +1,194 @@
+"""Traces hold what a run has seen, and interventions change what they say and nothing else."""
+
+import numpy as np
+import pytest
+from differences import central_differences
+from numpy.testing import assert_allclose, assert_array_equal
+from test_transformer import small, tokens
+
+from attn import Forbid, Replace, Tape, Trace, decoder, encoder, switch_off
+from attn.positions import relative_bias
+from attn.training import cross_entropy
+
+
+@pytest.mark.parametrize("positions", ["none", "rotary", "relative"])
+def test_a_trace_holds_what_every_layer_has_seen(positions):
+    config, params = small(positions=positions, scale=0.3, n_key_heads=1)
+    mask = np.arange(7) < np.array([3, 7, 5, 4, 6])[:, None]
+    with Trace() as trace:
+        logits = encoder(params, config, tokens(), mask=mask)
+    assert len(trace.layers) == 2 and trace.embedded[0].shape == (5, 7, 12)
+    for number, layer in enumerate(trace.layers, start=1):
+        seen, p = layer.attention, params[f"layer {number}"]["attention"]
+        assert seen.Q.shape == seen.K.shape == seen.V.shape == (5, 3, 7, 4)
+        bias = relative_bias(p["relative"], 7, 7) if positions == "relative" else 0
+        assert_allclose(seen.scores, 0.3 * seen.Q @ np.swapaxes(seen.K, -1, -2) + bias)
+        weights = np.exp(seen.scores) * mask[:, None, None, :]
+        assert_allclose(seen.weights, weights / weights.sum(axis=-1, keepdims=True))
+        before = trace.layers[number - 2].after_mlp if number > 1 else trace.embedded[0]
+        update = np.einsum("bhnm,bhmd,hde->bne", seen.weights, seen.V, p["W_O"]) + p["b_O"]
+        assert_allclose(layer.after_attention, before + update)
+        assert layer.cross is None and np.abs(layer.after_mlp - layer.after_attention).max() > 0.01
+    last = trace.layers[-1].after_mlp
+    gain, bias = params["norm"]["gain"], params["norm"]["bias"]
+    centred = last - last.mean(axis=-1, keepdims=True)
+    normal = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+    assert_allclose(logits, (normal * gain + bias) @ params["embedding"].T)
+    encoder(params, config, tokens())
+    assert len(trace.layers) == 2  # a closed trace notes nothing
+
+
+def test_cross_attention_is_traced_beside_the_other():
+    config, params = small(cross=True)
+    with Trace() as trace:
+        decoder(params, config, tokens(4), context=np.ones((5, 6, 12)))
+    assert trace.layers[0].attention.weights.shape == (5, 3, 4, 4)
+    assert trace.layers[0].cross.weights.shape == (5, 3, 4, 6)
+
+
+def patterns(params, config, *interventions):
+    with Trace() as trace:
+        decoder(params, config, tokens(), interventions=interventions)
+    return np.array([layer.attention.weights for layer in trace.layers])  # (layer, text, head, query, key)
+
+
+@pytest.mark.parametrize("positions", ["learned", "relative"])
+def test_a_forbidden_edge_has_weight_zero_there_and_nowhere_else(positions):
+    config, params = small(positions=positions)
+    free = patterns(params, config)
+    assert (free[:, :, :, 5, 2] > 0).all()
+    edges = np.zeros((7, 7), bool)
+    edges[5, 2] = True
+    for given in ([(5, 2)], edges):
+        held = patterns(params, config, Forbid(given, layer=2, head=1))
+        assert (held[1, :, 1, 5, 2] == 0).all()
+        assert_allclose(held[0], free[0])
+        assert_allclose(held[1][:, [0, 2]], free[1][:, [0, 2]])
+        others = np.delete(free[1, :, 1, 5], 2, axis=-1)
+        assert_allclose(np.delete(held[1, :, 1, 5], 2, axis=-1), others / others.sum(axis=-1, keepdims=True))
+    everywhere = patterns(params, config, Forbid([(5, 2)]))
+    assert (everywhere[:, :, :, 5, 2] == 0).all() and (everywhere[:, :, :, 5, 1] > 0).all()
+    both = patterns(params, config, Forbid([(5, 2)], layer=1), Forbid([(5, 1)], layer=1))
+    assert (both[0, :, :, 5, [1, 2]] == 0).all() and (both[1, :, :, 5, [1, 2]] > 0).all()
+
+
+def test_edges_may_differ_from_text_to_text():
+    config, params = small()
+    edges = np.zeros((5, 7, 7), bool)
+    for text, key in enumerate([0, 1, 2, 3, 4]):
+        edges[text, 6, key] = True
+    held = patterns(params, config, Forbid(edges))
+    for text in range(5):
+        assert (held[:, text, :, 6, text] == 0).all() and (np.delete(held[:, text, :, 6], text, axis=-1) > 0).all()
+
+
+def test_a_head_that_is_switched_off_writes_nothing():
+    config, params = small()
+    for layer, head in [(1, 2), (2, 0)]:
+        off = decoder(params, config, tokens(), interventions=[switch_off(layer, head)])
+        other = {**params, f"layer {layer}": {**params[f"layer {layer}"]}}
+        W_O = params[f"layer {layer}"]["attention"]["W_O"].copy()
+        W_O[head] = 0
+        other[f"layer {layer}"]["attention"] = {**params[f"layer {layer}"]["attention"], "W_O": W_O}
+        assert_allclose(off, decoder(other, config, tokens()), atol=1e-12)
+        assert np.abs(off - decoder(params, config, tokens())).max() > 0.01
+
+
+@pytest.mark.parametrize(("layer", "after"), [(0, "mlp"), (1, "attention"), (1, "mlp"), (2, "mlp")])
+def test_a_stream_that_is_replaced_everywhere_makes_the_other_runs_output(layer, after):
+    config, params = small()
+    other = (tokens() + 3) % 11
+    with Trace() as trace:
+        wanted = decoder(params, config, other)
+    stream = trace.embedded[0] if layer == 0 else getattr(trace.layers[layer - 1], f"after_{after}")
+    swapped = decoder(params, config, tokens(), interventions=[Replace(slice(None), stream, layer, after)])
+    assert_allclose(swapped, wanted, atol=1e-12)
+    one = decoder(params, config, tokens(), interventions=[Replace(3, stream[..., 3, :], layer, after)])
+    plain = decoder(params, config, tokens())
+    assert_allclose(one[:, :3], plain[:, :3], atol=1e-12)
+    assert np.abs(one[:, 3] - plain[:, 3]).max() > 0.01
+
+
+def test_what_is_replaced_after_the_mlp_is_not_replaced_after_the_attention():
+    config, params = small(d_ff=0)
+    with Trace() as trace:
+        decoder(params, config, tokens(), interventions=[Replace(3, np.zeros(12), 1)])
+    assert_array_equal(trace.layers[0].after_mlp[:, 3], 0)
+    assert (trace.layers[0].after_attention[:, 3] != 0).all()
+
+
+def test_gradients_go_through_interventions():
+    config, params = small()
+    stream, rows = np.random.default_rng(8).normal(size=12), tokens(4)[:2]
+    interventions = [Forbid([(3, 1)], layer=1), switch_off(2, 1), Replace(2, stream, 1)]
+
+    def loss():
+        return cross_entropy(decoder(params, config, rows, interventions=interventions), (rows + 1) % 11)[0]
+
+    with Tape() as tape:
+        logits = decoder(params, config, rows, interventions=interventions)
+    grads = tape.gradients(params, (logits, cross_entropy(logits, (rows + 1) % 11)[1]))
+    for number, name in [(1, "W_Q"), (1, "W_V"), (2, "W_K")]:
+        array, grad = params[f"layer {number}"]["attention"][name], grads[f"layer {number}"]["attention"][name]
+        assert_allclose(grad, central_differences(loss, array, step=1e-5), rtol=1e-4, atol=1e-8)
+
+
+def test_gradients_reach_the_run_whose_stream_is_put_into_another():
+    config, params = small()
+    rows, side = tokens(4)[:2], np.random.default_rng(8).normal(size=(2, 4, 11))
+
+    def run():
+        with Trace() as trace:
+            decoder(params, config, rows)
+        other = [Replace(slice(1, 3), np.ones(12), 1), Replace(slice(None), trace.layers[0].after_mlp, 1)]
+        return decoder(params, config, (rows + 1) % 11, interventions=other)
+
+    with Tape() as tape:
+        logits = run()
+    grads = tape.gradients(params, (logits, side))
+    for part, name in [("attention", "W_Q"), ("mlp", "W_1")]:
+        array, grad = params["layer 1"][part][name], grads["layer 1"][part][name]
+        numeric = central_differences(lambda: float(np.sum(run() * side)), array, step=1e-5)
+        assert_allclose(grad, numeric, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(3, 0)]), r"layer must be from 1 to 2, but is 3"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, 3)]), r"head must be from 0 to 2, but is 3"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, -1)]), r"head must be from 0 to 2, but is -1"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(0, 1)]), r"layer must be from 1 to 2, but is 0"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1.5, 1)]), r"from 1 to 2, but is 1.5"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off("1", 1)]), r"from 1 to 2, but is '1'"),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 3)]), r"layer must be from 0 to 2, but is 3"),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, None)]), r"from 0 to 2, but is None"),
+        (
+            lambda c, p: decoder(p, c, [0, 1], interventions=[Replace(slice(2, 4), 1, 1)]),
+            r"nothing to replace at slice\(2, 4, None\) in a text of 2 tokens",
+        ),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 1, "norm")]), r"but is 'norm'"),
+        (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(1, -1)])]), r"\(1, -1\).*a text of 2 tokens"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3, dtype=bool))]), r"\(3, 3\).*of 2 tokens"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*small())
+
+
+def test_what_is_no_intervention_is_refused():
+    config, params = small()
+    with pytest.raises(TypeError, match=r"a Forbid or a Replace, but this is \(1, 0\)"):
+        decoder(params, config, [0], interventions=[(1, 0)])
+    with pytest.raises(TypeError, match="interventions come in a list, but this is a single Forbid"):
+        decoder(params, config, [0], interventions=switch_off(1, 1))
+
+
+def test_interventions_may_come_from_a_generator():
+    config, params = small()
+    given = [switch_off(1, 0), Replace(0, np.zeros(12), 1)]
+    expected = decoder(params, config, tokens(), interventions=given)
+    assert_array_equal(decoder(params, config, tokens(), interventions=(one for one in given)), expected)

@@ -1,0 +1,168 @@
+"""The ways to tell positions: as the papers have them, their gradients, and the table that all of the package asks."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import quickjs
+from differences import assert_gradients
+from numpy.testing import assert_allclose, assert_array_equal
+from test_layers import arrays
+
+from attn import Tape, Trace, TransformerConfig, count_parameters, decoder, generate, init_transformer, softmax
+from attn.figures.base import read_source
+from attn.generation import Cache
+from attn.positions import POSITIONS, PositionalEncoding, masked, relative_bias, rotary, sinusoid
+
+MASK = np.random.default_rng(1).random((3, 1, 5, 7)) < 0.6  # one of its own for each of three texts
+LAYERS = {
+    "rotary": (rotary, [(2, 3, 5, 6)]),
+    "rotary from 4 on": (partial(rotary, start=4), [(3, 5, 6)]),
+    "relative bias": (lambda table: relative_bias(table, 5, 7), [(2, 5)]),
+    "relative bias, masked": (lambda table: softmax(masked(relative_bias(table, 5, 7), MASK)), [(2, 5)]),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_gradient_is_the_slope_of_its_layer(name):
+    layer, shapes = LAYERS[name]
+    assert_gradients(layer, *arrays(*shapes))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_small_integers_and_swapped_bytes_count_as_floats_and_nothing_complex_is_taken(name):
+    layer, shapes = LAYERS[name]
+    (array,) = arrays(*shapes)
+    small = np.rint(30 * array).astype(np.int8)
+    assert_array_equal(layer(small), layer(small.astype(float)))
+    assert_array_equal(layer(array.astype(">f8")), layer(array))
+    assert layer(small).dtype == np.float64 and layer(array.astype(">f8")).dtype.isnative
+    with pytest.raises(TypeError, match="must hold real numbers, but its type is complex128"):
+        layer(array + 0j)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_rotary_positions_turn_gradients_of_another_type_as_well(dtype):
+    (X, grad) = arrays((3, 2), (3, 2))
+    with Tape() as tape:
+        turned = rotary(X)
+    expected = tape.gradients({"X": X}, (turned, grad))["X"]
+    given = X.astype(dtype)
+    with Tape() as tape:
+        again = rotary(given)
+    assert again.dtype == dtype
+    assert_allclose(again, turned, atol=1e-3)
+    for grad_dtype in (np.float16, np.float32, np.float64):
+        assert_allclose(tape.gradients({"X": given}, (again, grad.astype(grad_dtype)))["X"], expected, atol=2e-3)
+
+
+def test_a_relative_bias_depends_on_the_distance_up_to_the_largest():
+    table = np.arange(14.0).reshape(2, 7)
+    bias = relative_bias(table, 11, 11)
+    for i in range(11):
+        for j in range(11):
+            assert_array_equal(bias[:, i, j], table[:, np.clip(j - i, -3, 3) + 3])
+
+
+def test_the_last_query_stands_where_the_last_key_does():
+    table = np.arange(14.0).reshape(2, 7)
+    assert_array_equal(relative_bias(table, 2, 5), relative_bias(table, 5, 5)[:, 3:])
+
+
+def test_a_masked_bias_is_minus_infinity_where_a_query_may_not_attend():
+    bias = relative_bias(np.arange(14.0, dtype=np.float32).reshape(2, 7), 2, 2)
+    hidden = masked(bias, np.array([[True, False], [True, True]]))
+    assert np.isneginf(hidden[:, 0, 1]).all() and hidden.dtype == np.float32
+    assert_array_equal(hidden[:, 1], bias[:, 1])
+    assert_array_equal(masked(bias), bias)
+
+
+def test_rotary_scores_depend_on_the_distance_alone():
+    q, k = arrays((6,), (6,))
+    Q, K = rotary(np.tile(q, (9, 1))), rotary(np.tile(k, (9, 1)))
+    scores = Q @ K.T
+    assert_allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-12)
+    assert_allclose(np.linalg.norm(Q, axis=1), np.linalg.norm(q))
+    assert_allclose(Q[0], q)
+    assert np.ptp(scores) > 0.1
+    assert rotary(np.ones((3, 4), np.float32)).dtype == np.float32
+    assert_allclose(rotary(np.tile(q, (4, 1)), start=5), Q[5:], atol=1e-12)
+
+
+def test_the_angles_of_rotary_positions_are_those_of_the_paper():
+    X = np.tile([1.0, 0.0], (11, 3))
+    turned = rotary(X)
+    for place in (0, 1, 10):
+        for pair in range(3):
+            angle = place / 10_000 ** (2 * pair / 6)
+            assert_allclose(turned[place, 2 * pair : 2 * pair + 2], [np.cos(angle), np.sin(angle)], atol=1e-12)
+
+
+def test_sinusoids_are_those_of_the_paper():
+    positions = sinusoid(11, 6)
+    for place in (0, 1, 10):
+        for pair in range(3):
+            angle = place / 10_000 ** (2 * pair / 6)
+            assert_allclose(positions[place, 2 * pair : 2 * pair + 2], [np.sin(angle), np.cos(angle)], atol=1e-12)
+    assert_allclose(sinusoid(4, 6, start=7), positions[7:], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sinusoid(3, 5), r"even, but is 5"),
+        (lambda: rotary(np.ones((3, 7))), r"even, but is 7"),
+        (lambda: rotary(np.ones(4)), r"two axes.*\(4,\)"),
+        (lambda: relative_bias(np.ones(5), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(5,\)"),
+        (lambda: relative_bias(np.ones((2, 4)), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(2, 4\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_sizes(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def alibi(p, n_heads, n_queries, n_keys):
+    """Linear biases, a slope for each head: Press, Smith and Lewis 2022."""
+    apart = np.arange(n_keys) - np.arange(n_keys - n_queries, n_keys)[:, None]
+    return -(2.0 ** -np.arange(1, n_heads + 1))[:, None, None] * np.abs(apart)
+
+
+def test_a_new_way_to_tell_positions_is_one_entry(monkeypatch):
+    sizes = {"vocab_size": 11, "d_model": 12, "n_heads": 3, "n_layers": 2}
+    without = TransformerConfig(**sizes, positions="none")
+    with pytest.raises(ValueError, match=r"positions must be one of learned, .*, but is 'alibi'"):
+        TransformerConfig(**sizes, positions="alibi")
+    monkeypatch.setitem(POSITIONS, "alibi", PositionalEncoding(bias=alibi))
+    config, text = TransformerConfig(**sizes, positions="alibi"), np.array([3, 1, 4, 1, 5, 9, 2])
+    assert count_parameters(config) == count_parameters(without)
+    params, cache = init_transformer(np.random.default_rng(0), config, dtype=float), Cache()
+    with Trace() as trace:
+        logits = decoder(params, config, text)
+    seen = trace.layers[0].attention
+    assert_array_equal(seen.bias, alibi({}, 3, 7, 7))
+    expected = softmax(seen.Q @ np.swapaxes(seen.K, -1, -2) / 2 + np.where(np.tri(7, dtype=bool), seen.bias, -np.inf))
+    assert_allclose(seen.weights, expected)
+    assert np.abs(logits - decoder(params, without, text)).max() > 0.01
+    parts = [decoder(params, config, text[:4], cache=cache), decoder(params, config, text[4:], cache=cache)]
+    assert_allclose(np.concatenate(parts), logits, atol=1e-12)
+    assert generate(params, config, text, 2).shape == (9,)
+
+
+def machine(code):
+    context = quickjs.Context()
+    context.eval(read_source("common.js") + read_source("machine.js"))
+    return json.loads(context.eval(f"JSON.stringify({code})"))
+
+
+def test_the_figures_tell_positions_in_the_same_ways():
+    assert machine("Object.keys(POSITIONS)") == list(POSITIONS)
+
+
+def test_a_figure_refuses_a_way_that_it_does_not_know():
+    with pytest.raises(quickjs.JSException, match=r"positions must be one of learned, .*, none, but are alibi"):
+        machine("runMachine({}, { positions: 'alibi' }, [0])")
