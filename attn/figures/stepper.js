@@ -349,4 +349,4 @@ const render = figure({
   fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
 });
 
-export default { render, runMachine, runBack, work, matrixOf };
+export default { render, runMachine, runBack, work, openValue, openGrad, matrixOf };
