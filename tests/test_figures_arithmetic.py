@@ -126,6 +126,12 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(figure.maps, found, atol=1e-12)
 
 
+def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
+    steps = [0, 1, 10, 500]
+    found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
+    assert_allclose(found, 340 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+
+
 NAMES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
 ODD = TransformerConfig(**dict(zip(NAMES, [7, 3, 5, 2, 11, 13, 17])))
 # counts beyond what a double holds
