@@ -16,7 +16,7 @@ class CostExplorer(Explorable):
     chosen : str
         The one that is shown.
     n_tokens : int
-        A power of two from 128 to 1,048,576.
+        The slider goes in powers of two from 128 to 1,048,576.
     key_heads : int, optional
         How many heads of keys and values a layer keeps; default: as many as there are heads.
     """

@@ -9,7 +9,7 @@ import yaml
 from attn.course.recordings import read_recording
 from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed, read_source
 
-RULES = {  # from which measure on a head is named so; the first that holds
+RULES = {  # the least measure by which a head is called so; the first that holds
     "previous token": 0.5,
     "same word": 0.3,  # what a word that comes again gives to its other places
     "the noun that fits": 0.2,  # a difference of differences, from 0 on
@@ -39,15 +39,8 @@ def evidence(kind, measures, sentences, pairs):
 
 
 def rank(numbers, place):
-    """Return how many numbers are larger than the one at a place, and one."""
+    """Return the rank of the number at a place, 1 for the largest."""
     return sum(number > numbers[place] for number in numbers) + 1
-
-
-def decoded(levels, letters, n_heads):
-    """Return weights from one letter each: array of shape (n_heads, n, n)."""
-    values = {letter: level / 100 for level, letter in enumerate(levels)}
-    n = round((len(letters) / n_heads) ** 0.5)
-    return np.array([values[letter] for letter in letters]).reshape(n_heads, n, n)
 
 
 def effect(heads, change, place):
@@ -84,7 +77,6 @@ class HeadGuess(Explorable):
     _name = "head_guess"
     _esm = read_source("common.js", "head_guess.js")
     _without_script = "To guess, run this cell in JupyterLab, or open the built book with JavaScript."
-
     _on_request = ("weights",)
 
     heads = Words("n_heads")

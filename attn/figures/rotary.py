@@ -14,7 +14,7 @@ class RotaryExplorer(Explorable):
     query, key : array_like, shape (2,)
         As they are before they are turned.
     turn : float
-        The angle a position, in radians.
+        The angle per position, in radians.
     query_at, key_at : int
         Their positions, from 0 to `last`.
     last : int

@@ -15,7 +15,7 @@ FIRST, A_LAYER, LAST = 2, 15, 3  # steps before the first layer, in each, and af
 
 
 class SentenceStepper(Explorable):
-    """One sentence on its way through a small decoder, from words to the next word, and the error on its way back.
+    """One sentence on its way through a small decoder, from words to the next word, and the backward pass.
 
     Parameters
     ----------
