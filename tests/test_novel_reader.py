@@ -1,6 +1,7 @@
 """The novel reader: the model in the page computes what the package computes, and the reader's hands move it."""
 
 import base64
+import json
 import re
 
 import numpy as np
@@ -43,17 +44,21 @@ MODEL = """() => {
 
 @pytest.fixture
 def reading(blank):
-    """A page that holds the model as `model`."""
+    """Call JavaScript in a page that holds the model as `model`."""
     page = blank(NovelReader(TEXTS))
     page.evaluate(MODEL)
-    return page
+
+    def call(function, values):  # as text, since Playwright is slow with long arrays
+        return json.loads(page.evaluate(f"(values) => JSON.stringify(({function})(values))", values))
+
+    return call
 
 
 def test_the_page_reads_held_out_text_as_the_package_does(reading):
     agreed = []
     for number, row in enumerate(novels.held_out(TOKENIZER).rows[::43, :20]):
         off = ["1.1", "4.2"] if number % 2 else []
-        found = reading.evaluate(
+        found = reading(
             """([row, off]) => {
               const { readTokens, readEarly } = attnExplorables.novel_reader;
               const read = readTokens(model, row, off, null);
@@ -78,7 +83,7 @@ def test_the_page_reads_held_out_text_as_the_package_does(reading):
 @pytest.mark.parametrize("off", ["", "1.1 4.2"])
 def test_what_is_read_token_by_token_is_what_is_read_at_once(reading, off):
     row = novels.held_out(TOKENIZER).rows[3, :40].tolist()
-    found = reading.evaluate(
+    found = reading(
         """([row, off]) => {
           const { readTokens } = attnExplorables.novel_reader;
           const read = (done, n) => readTokens(model, row.slice(0, n), off, done);
@@ -110,7 +115,7 @@ HOSTILE = [
 
 def test_the_page_cuts_text_as_the_package_does(reading):
     for text in [*HOSTILE, novels.read_text("held out")[:20_000]]:
-        assert reading.evaluate("(text) => model.encode(text)", text) == TOKENIZER.encode(text).tolist(), repr(text)
+        assert reading("(text) => model.encode(text)", text) == TOKENIZER.encode(text).tolist(), repr(text)
 
 
 def test_what_cannot_be_read_gets_a_sentence_and_nothing_is_lost(blank):
