@@ -14,6 +14,7 @@ import subprocess
 import time
 
 import pytest
+from examples import EACH
 from looks import LOOK
 from test_book import CHAPTERS
 
@@ -64,29 +65,45 @@ def firefox(tmp_path):
             raise
 
 
-def test_figures_are_alive_and_moved_by_the_keyboard_in_firefox_as_in_chromium(firefox, visit, book):
+@pytest.fixture
+def same_look(firefox):
+    """Open the page of Chromium in Firefox as well, and say whether the figures look alike."""
+
     def looks():
         return firefox("WebDriver:ExecuteScript", script=f"return {LOOKS}", args=[])["value"]
 
-    for name in CHAPTERS:
-        page = visit((book / name).as_uri(), until="load")
+    def found(selector):
+        nodes = firefox("WebDriver:FindElements", using="css selector", value=selector)
+        return [next(iter(node.values())) for node in nodes]
+
+    def compare(page):
         firefox("WebDriver:Navigate", url=page.url)
-        guess = firefox("WebDriver:FindElements", using="css selector", value=".attn-guess .attn-link")
-        for button in guess:  # what a guess hides is shown
-            firefox("WebDriver:ElementClick", id=next(iter(button.values())))
+        for button in found(".attn-guess .attn-link"):  # what a guess hides is shown
+            firefox("WebDriver:ElementClick", id=button)
+        for button in page.locator(".attn-load").element_handles():  # of a figure whose model comes on request
+            button.click()
+            button.wait_for_element_state("hidden")
+        for button in found(".attn-load"):
+            firefox("WebDriver:ElementClick", id=button)
+        for _ in range(200):
+            if not found(".attn-load"):
+                break
+            time.sleep(0.1)
         assert looks() == page.evaluate(LOOKS)
         assert len(looks()) == page.locator("[data-explorable]").count() > 0
-        if page.locator(".attn-load").count():  # a figure whose model comes on request
-            page.locator(".attn-load").click()
-            page.locator(".attn-load").wait_for(state="detached")
-            [button] = firefox("WebDriver:FindElements", using="css selector", value=".attn-load")
-            firefox("WebDriver:ElementClick", id=next(iter(button.values())))
-            for _ in range(200):
-                if not firefox("WebDriver:FindElements", using="css selector", value=".attn-load"):
-                    break
-                time.sleep(0.1)
         for slider in page.locator(SLIDERS).all():
             slider.press("End")
-        for slider in firefox("WebDriver:FindElements", using="css selector", value=SLIDERS):
-            firefox("WebDriver:ElementSendKeys", id=next(iter(slider.values())), text=END)
+        for slider in found(SLIDERS):
+            firefox("WebDriver:ElementSendKeys", id=slider, text=END)
         assert looks() == page.evaluate(LOOKS)
+
+    return compare
+
+
+def test_each_figure_is_alive_and_moved_by_the_keyboard_in_firefox_as_in_chromium(same_look, unloaded):
+    same_look(unloaded(*EACH.values()))
+
+
+def test_a_chapter_of_the_book_opened_from_a_file_is_alive_in_firefox_as_in_chromium(same_look, visit, book):
+    [chapter] = [name for name in CHAPTERS if "/15_" in f"/{name}"]
+    same_look(visit((book / chapter).as_uri(), until="load"))

@@ -29,9 +29,9 @@ function inWords(read) {
   const weightOf = (i, j) => {
     const { tokens, scaled, weights } = now();
     if (scaled[i][j] === -Infinity) return scaledOf(i, j);
-    const power = (score) => `e^${factor(score)}`;
-    const terms = scaled[i].filter((score) => score !== -Infinity).map(power).join(" + ");
-    return `weight(${tokens[i]} → ${tokens[j]}) = ${power(scaled[i][j])} ÷ (${terms}) = ${format(weights[i][j])}`;
+    const exponential = (score) => `e^${factor(score)}`;
+    const terms = scaled[i].filter((score) => score !== -Infinity).map(exponential).join(" + ");
+    return `weight(${tokens[i]} → ${tokens[j]}) = ${exponential(scaled[i][j])} ÷ (${terms}) = ${format(weights[i][j])}`;
   };
   const outputOf = (i, d) => {
     const { V, weights, output } = now();

@@ -3,7 +3,7 @@
 from traitlets import Bool
 
 from attn.attention import causal_mask, scaled_dot_product_attention
-from attn.figures.base import Explorable, Place, Shaped, Words, listed
+from attn.figures.base import Explorable, Place, Shaped, Words, listed, read_source
 
 
 class AttentionExplorer(Explorable):
@@ -19,15 +19,12 @@ class AttentionExplorer(Explorable):
         The position of the word whose steps are shown.
     causal : bool
         Whether a word sees only itself and earlier words.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other, also when a trait is set later; the old value stays.
-        Traits that must change together are set inside `with explorer.hold_trait_notifications():`.
     """
 
-    tokens = Words("n", sizes=range(2, 9))
+    _name = "attention"
+    _esm = read_source("common.js", "attention.js")
+
+    tokens = Words("n")
     Q = Shaped("n d_k")
     K = Shaped("n d_k")
     V = Shaped("n d_v")
@@ -37,16 +34,8 @@ class AttentionExplorer(Explorable):
     @property
     def weights(self):
         """The pattern as it stands: array, shape (n, n)."""
-        return self._attend()[1]
-
-    @property
-    def output(self):
-        """The output of every word as it stands: array, shape (n, d_v)."""
-        return self._attend()[0]
-
-    def _attend(self):
         mask = causal_mask(len(self.tokens)) if self.causal else None
-        return scaled_dot_product_attention(self.Q, self.K, self.V, mask)
+        return scaled_dot_product_attention(self.Q, self.K, self.V, mask)[1]
 
     def describe(self):
         weights = listed(self.tokens, self.weights[self.query], 2)

@@ -12,12 +12,12 @@ import traitlets
 from attn.course.digits import significant
 
 FOLDER = Path(__file__).parent
-KINDS = {float: "numbers", int: "whole numbers", bool: "True and False"}
+DTYPES = {float: "numbers", int: "whole numbers", bool: "True and False"}
 
 
-def read_source(name):
-    """Return the text of a JavaScript or CSS file of the explorables."""
-    return (FOLDER / name).read_text(encoding="utf-8")
+def read_source(*names):
+    """Return the text of files of this folder, one after the other."""
+    return "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
 def listed(tokens, weights, digits):
@@ -33,15 +33,10 @@ def check_finite(name, numbers):
 
 
 def check_shape(trait, shape):
-    """Refuse a shape that has other axes than the trait, an empty one, or too many entries along its last one."""
+    """Refuse a shape that has other axes than the trait, and an empty one."""
     fixed = [int(axis) if axis.isdigit() else size for axis, size in zip(trait.axes, shape)]
     if len(shape) != len(trait.axes) or list(shape) != fixed or 0 in shape:
         raise traitlets.TraitError(f"{trait.name} needs the axes ({', '.join(trait.axes)}), but has shape {shape}")
-    if trait.sizes and shape[-1] not in trait.sizes:
-        axis, few, many = trait.axes[-1], trait.sizes[0], trait.sizes[-1]
-        raise traitlets.TraitError(
-            f"the axis {axis} takes {few} to {many} entries, but has {shape[-1]} in {trait.name}"
-        )
 
 
 def check_axes(traits, state):
@@ -64,11 +59,11 @@ def check_axes(traits, state):
 
 
 class Words(traitlets.List):
-    """A list of words along a named axis, which may be held to a range of sizes."""
+    """A list of words along a named axis."""
 
-    def __init__(self, axis, sizes=None):
+    def __init__(self, axis):
         super().__init__(traitlets.Unicode())
-        self.axes, self.sizes = [axis], sizes
+        self.axes = [axis]
 
     def validate(self, obj, value):
         words = super().validate(obj, value)
@@ -77,27 +72,25 @@ class Words(traitlets.List):
 
 
 class Shaped(traitlets.TraitType):
-    """An array with named axes, as "n d_k", kept as nested lists; an axis named by a number has that size.
+    """An array of numbers, whole numbers or booleans with named axes, as "n d_k", kept as nested lists.
 
-    The entries are of one of the `KINDS`, and none is below `least`; `sizes` holds the last axis to a range.
+    An axis named by a number has that size.
     """
 
-    def __init__(self, axes, kind=float, *, sizes=None, least=-np.inf):
+    def __init__(self, axes, dtype=float):
         super().__init__()
-        self.axes, self.kind, self.sizes, self.least = axes.split(), kind, sizes, least
+        self.axes, self.dtype = axes.split(), dtype
 
     def validate(self, obj, value):
         try:
             array = np.asarray(value)
         except ValueError as error:  # NumPy's word on rows of different lengths
             raise traitlets.TraitError(f"{self.name} needs the axes ({', '.join(self.axes)}): {error}") from error
-        if not np.can_cast(array.dtype, self.kind, "same_kind"):
-            raise traitlets.TraitError(f"{self.name} needs {KINDS[self.kind]}, but is {reprlib.repr(value)}")
+        if not np.can_cast(array.dtype, self.dtype, "same_kind"):
+            raise traitlets.TraitError(f"{self.name} needs {DTYPES[self.dtype]}, but is {reprlib.repr(value)}")
         check_finite(self.name, array)
         check_shape(self, array.shape)
-        if array.min() < self.least:
-            raise traitlets.TraitError(f"{self.name} must be at least {self.least}, but has {array.min()} in it")
-        return significant(array.astype(self.kind))
+        return significant(array.astype(self.dtype))
 
 
 class Named(Shaped):
@@ -110,7 +103,7 @@ class Named(Shaped):
 
 
 class Place(traitlets.Int):
-    """A position along a named axis; the first unless set."""
+    """A position along a named axis; default: the first."""
 
     def __init__(self, axis):
         super().__init__(0)
@@ -129,24 +122,23 @@ class Number(traitlets.Float):
 class Explorable(anywidget.AnyWidget):
     """Base class: a widget that also shows itself as HTML where no kernel runs.
 
-    The JavaScript stands beside the class's file and has its name. The traits of the class are the state of the figure,
-    in the order of its positional arguments. They are checked together, after each change or at the end of a
+    A figure says its `_name` and `_esm`, the text of its JavaScript. Its traits are what it shows, in the order of its
+    positional arguments. They are checked together, after each change or at the end of a
     `with figure.hold_trait_notifications():`; a change that does not fit is taken back.
     """
 
     _css = read_source("figures.css")
-    _parts = ("common.js",)  # what stands in front of the figure's own JavaScript
     _on_request = ()  # traits that a page of the book brings only when the reader asks
     _without_script = "To move this figure, run its cell in JupyterLab, or open the built book with JavaScript."
 
     def __init_subclass__(cls, **kwargs):
-        if Explorable in cls.__bases__:  # anywidget derives a class of its own from each of them
-            cls._name = cls.__module__.rpartition(".")[2]
-            cls._esm = "".join(map(read_source, [*cls._parts, f"{cls._name}.js"]))
-            cls._shown = [name for name, value in vars(cls).items() if isinstance(value, traitlets.TraitType)]
-            for name in cls._shown:
-                vars(cls)[name].tag(sync=True)
-            cls._validate_together = traitlets.validate(*cls._shown)(Explorable._check_together)
+        """Send all traits of a figure to its page, and have them checked together."""
+        if "_name" in vars(cls):  # a figure, and not the class that anywidget derives from it for each instance
+            traits = {name: value for name, value in vars(cls).items() if isinstance(value, traitlets.TraitType)}
+            for trait in traits.values():
+                trait.tag(sync=True)
+            cls._shown = list(traits)
+            cls._fits = traitlets.validate(*traits)(Explorable._check_together)
         super().__init_subclass__(**kwargs)
 
     def __init__(self, *values, **named):

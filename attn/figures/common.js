@@ -1,4 +1,4 @@
-// What the explorables share: placed in front of each one's own source, in the book and in the widget alike.
+// What the explorables share, placed before each one's own source, in the book and in the widget alike.
 
 // Make an element. Keys of `properties` that hold a dash, and `role`, become attributes; text is only ever set as text.
 function element(tag, properties = {}, ...children) {
@@ -77,9 +77,9 @@ function dotInWords(a, b) {
 function softmax(scores) {
   const top = Math.max(...scores);
   if (top === -Infinity) return scores.map(() => 0);
-  const powers = scores.map((score) => Math.exp(score - top));
-  const total = sum(powers);
-  return powers.map((power) => power / total);
+  const exponentials = scores.map((score) => Math.exp(score - top));
+  const total = sum(exponentials);
+  return exponentials.map((exponential) => exponential / total);
 }
 
 // The names of entries: q₁, q₂, …

@@ -3,7 +3,7 @@
 import numpy as np
 from traitlets import Int
 
-from attn.figures.base import Explorable, Number, Shaped, Words
+from attn.figures.base import Explorable, Number, Shaped, Words, read_source
 
 
 class GaugeExplorer(Explorable):
@@ -17,14 +17,12 @@ class GaugeExplorer(Explorable):
         The first entry of each query is multiplied by 2 ** power, that of each key divided by it.
     shown : int
         0 for the cosines of keys, 1 for those of queries, 2 for the scores.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
 
-    tokens = Words("n", sizes=range(2, 9))
+    _name = "gauge"
+    _esm = read_source("common.js", "gauge.js")
+
+    tokens = Words("n")
     Q = Shaped("n d_k")
     K = Shaped("n d_k")
     power = Number(0.0, min=-4, max=4)

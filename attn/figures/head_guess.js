@@ -25,7 +25,7 @@ function ranksOf(heads, changes, head) {
   return [rankOf(layer.map((i) => changes[i]), layer.indexOf(head)), rankOf(changes, head)];
 }
 
-// The case that comes behind the present one: the next for which there is no guess yet, if any is left.
+// The case that comes after the present one: the next for which there is no guess yet, if any is left.
 function caseAfter({ cases, guesses, head }) {
   const now = cases.findIndex((one) => one.head === head);
   const order = [...cases.slice(now + 1), ...cases.slice(0, now + 1)];
@@ -103,7 +103,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
     cells = grid(n, n, (i, j) => {
       const cell = element("button", { type: "button", className: "attn-cell" });
       explain(cell, () => told(i, j));
-      cell.addEventListener("click", () => change({ token: i })); // behind `explain`: what the row says is told last
+      cell.addEventListener("click", () => change({ token: i })); // after `explain`: what the row says comes last
       return cell;
     });
     pattern = tableOf({

@@ -9,112 +9,46 @@ import yaml
 from attn.course.recordings import read_recording
 from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed, read_source
 
-PREVIOUS, SAME_WORD, NOUN, FIRST = 0.5, 0.3, 0.2, 0.5
-RULES = {  # from which measure on a head is named so; the first that holds
-    "previous token": PREVIOUS,
-    "same word": SAME_WORD,  # what a word that comes again gives to its other places
-    "the noun that fits": NOUN,  # a difference of differences, from 0 on
-    "rests on the first": FIRST,
+RULES = {  # the least measure by which a head is called so; the first that holds
+    "previous token": 0.5,
+    "same word": 0.3,  # what a word that comes again gives to its other places
+    "the noun that fits": 0.2,  # a difference of differences, from 0 on
+    "rests on the first": 0.5,
 }
 NAMELESS = "nothing I can name"
-TOLD = yaml.safe_load(read_source("head_guess.yml"))
+CASES = yaml.safe_load(read_source("head_guess.yml"))
+REMARKS = {case["head"]: case["remark"] for case in CASES}
 
 
 def class_of(measures):
-    """Return what a head is called by what was measured of it.
-
-    Parameters
-    ----------
-    measures : dict of float
-        By the names of `RULES`.
-
-    Returns
-    -------
-    str
-        The first of `RULES` that holds, or `NAMELESS`.
-    """
+    """Return what a head is called by its measures: the first of `RULES` that holds, or `NAMELESS`."""
     return next((kind for kind, least in RULES.items() if measures[kind] >= least), NAMELESS)
 
 
+def evidence(kind, measures, sentences, pairs):
+    """Return, in words, the measure by which a head is called so."""
+    previous, same, noun, first = (f"{measures[rule]:.2f}" for rule in RULES)
+    return {
+        "previous token": f"over {sentences} sentences a token gives {previous} to the one before it",
+        "same word": f"over {sentences} sentences a word that comes again gives {same} to its other places",
+        "the noun that fits": f"in {pairs} pairs of sentences like the cat’s, the difference of differences is {noun}",
+        "rests on the first": f"over {sentences} sentences a token gives {first} to [CLS]",
+        NAMELESS: f"over {sentences} sentences a token gives {previous} to the one before it, {same} to the same word "
+        f"and {first} to [CLS]",
+    }[kind]
+
+
 def rank(numbers, place):
-    """Return how many numbers are larger than the one at a place, and one."""
+    """Return the rank of the number at a place, 1 for the largest."""
     return sum(number > numbers[place] for number in numbers) + 1
 
 
-def decoded(levels, letters, n_heads):
-    """Return weights from one letter each: array of shape (n_heads, n, n)."""
-    values = {letter: level / 100 for level, letter in enumerate(levels)}
-    n = round((len(letters) / n_heads) ** 0.5)
-    return np.array([values[letter] for letter in letters]).reshape(n_heads, n, n)
-
-
-class _Lookup:
-    """What a format field reads by words, as {weight[dog chased.2 chased.1]}."""
-
-    def __init__(self, read):
-        self.read = read
-
-    def __getitem__(self, words):
-        return self.read(*words.split())
-
-
-class _Sentences:
-    """The sentences of a recording, named by a word that only one of them has, and their weights."""
-
-    def __init__(self, patterns, n_heads):
-        self.rows = patterns["runs"]
-        self.weights = [decoded(patterns["levels"], row["weights"], n_heads) for row in self.rows]
-
-    def place(self, word):
-        (place,) = [i for i, row in enumerate(self.rows) if word in row["text"].strip(".").split()]
-        return place
-
-    def token(self, place, word):
-        word, _, nth = word.partition(".")
-        return [i for i, token in enumerate(self.rows[place]["tokens"]) if token == word][int(nth or 1) - 1]
-
-
-def _fields(head, names, rows, found, measures, change):
-    """Return what the texts may tell of a head."""
-    i, it, every = names.index(head), found["it"], found["every head"]
-    layer = [j for j, name in enumerate(names) if name.split(".")[0] == head.split(".")[0]]
-    trophies, cause = it["other sets"]["trophy and suitcase"], it["cause"]
-
-    def weight(sentence, query, key):
-        place = rows.place(sentence)
-        return rows.weights[place][i, rows.token(place, query), rows.token(place, key)]
-
-    def mean(sentence, to):  # of words alone, as in the recording
-        W = rows.weights[rows.place(sentence)][i]
-        return W[1:-1, 0].mean() if to == "first" else np.diagonal(W, -1)[1:-1].mean()
-
-    def most(sentence, key):
-        place = rows.place(sentence)
-        return int((rows.weights[place][i].argmax(axis=1) == rows.token(place, key)).sum())
-
-    return {
-        **dict(zip(("previous", "same", "noun", "first"), (float(row[i]) for row in measures.values()))),
-        "change": change[i],
-        "rank": rank(change, i),
-        "below": sum(number < change[i] for number in change),
-        "in_layer": rank([change[j] for j in layer], layer.index(i)),
-        "in_a_layer": len(layer),
-        "heads": len(names),
-        "sentences": every["sentences"],
-        "pairs": it["pairs reported"],
-        "right": round(it["weights"]["the right way"][0] * it["pairs reported"]),
-        "trophies": trophies["pairs"],
-        "right_trophies": round(trophies["the right way"][0] * trophies["pairs"]),
-        "lean": cause["nothing done"][0],
-        "lean_without": cause["off, each head"]["vector of it without the head, by layer"][-1][0],
-        "three": ", ".join(sorted(it["before it"]["three heads"])),
-        "lean_without_three": it["before it"]["vector of it, three heads off"][0],
-        "weight": _Lookup(weight),
-        "mean": _Lookup(mean),
-        "most": _Lookup(most),
-        "length": _Lookup(lambda sentence: len(rows.rows[rows.place(sentence)]["tokens"])),
-        "here": _Lookup(lambda sentence: rank(rows.rows[rows.place(sentence)]["off: change of tokens"], i)),
-    }
+def effect(heads, change, place):
+    """Return, in words, what switching off the head at a place changes, and how that ranks."""
+    layer = [i for i, head in enumerate(heads) if head.split(".")[0] == heads[place].split(".")[0]]
+    in_layer = rank([change[i] for i in layer], layer.index(place))
+    ranks = f"rank {in_layer} of {len(layer)} in its layer, {rank(change, place)} of all {len(heads)}"
+    return f"Switched off, it changes the tokens by {change[place]:.3f}: {ranks}."
 
 
 def weights_script():
@@ -131,22 +65,18 @@ class HeadGuess(Explorable):
     patterns, measured : dict
         The recordings `minilm_patterns` and `minilm`.
     head : str
-        "4.1" is head 1 of layer 4; that of the first case unless given.
+        "4.1" is head 1 of layer 4; default: that of the first case.
     text : int
         The sentence that is shown.
     token : int
         The token that asks.
     guesses : dict of str
         By head, what the reader has said it does.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If sizes do not fit each other, or a head, token or guess is unknown.
     """
 
+    _name = "head_guess"
+    _esm = read_source("common.js", "head_guess.js")
     _without_script = "To guess, run this cell in JupyterLab, or open the built book with JavaScript."
-
     _on_request = ("weights",)
 
     heads = Words("n_heads")
@@ -155,10 +85,10 @@ class HeadGuess(Explorable):
     texts = Words("n_texts")
     tokens = Words("n_texts")  # those of a text, with spaces between
     weights = Words("n_texts")
-    here = Shaped("n_texts n_heads", least=0)
+    here = Shaped("n_texts n_heads")
     measures = Named("n_measures n_heads")
     least = Shaped("n_measures")
-    change = Shaped("n_heads", least=0)
+    change = Shaped("n_heads")
     classes = Words("n_heads")
     verdicts = Words("n_heads")
     sentences = traitlets.Int()  # over which heads were measured
@@ -171,20 +101,17 @@ class HeadGuess(Explorable):
     def __init__(self, patterns, measured, **kwargs):
         found, runs = measured["runs"], patterns["runs"]
         heads, looked = found["heads"], found["every head"]["by head"]
-        rows, change = _Sentences(patterns, len(heads)), looked["off: change of tokens"]
-        nouns = found["it"]["difference of differences of all heads"]
+        sentences, pairs = found["every head"]["sentences"], found["it"]["pairs reported"]
+        change, nouns = looked["off: change of tokens"], found["it"]["difference of differences of all heads"]
         measures = dict(zip(RULES, [looked["previous"], looked["same word"], nouns, looked["[CLS]"]]))
-        classes = [class_of({kind: row[i] for kind, row in measures.items()}) for i in range(len(heads))]
-        verdicts = []
-        for head, kind in zip(heads, classes):
-            remark = TOLD["cases"][head]["remark"] if head in TOLD["cases"] else TOLD["switched off"]
-            told = f"by measure it is “{kind}”: {TOLD['evidence'][kind]}. {remark}"
-            verdicts.append(told.format(**_fields(head, heads, rows, found, measures, change)))
-        cases = [
-            {"head": head, "text": place, "token": rows.token(place, case["token"])}
-            for head, case in TOLD["cases"].items()
-            for place in [rows.place(case["sentence"])]
-        ]
+        classes, verdicts = [], []
+        for place, head in enumerate(heads):
+            of_head = {kind: row[place] for kind, row in measures.items()}
+            kind = class_of(of_head)
+            remark = REMARKS.get(head) or effect(heads, change, place)
+            classes.append(kind)
+            verdicts.append(f"by measure it is “{kind}”: {evidence(kind, of_head, sentences, pairs)}. {remark}")
+        cases = [{name: case[name] for name in ("head", "text", "token")} for case in CASES]
         super().__init__(
             heads=heads,
             kinds=[*RULES, NAMELESS],
@@ -198,54 +125,28 @@ class HeadGuess(Explorable):
             change=change,
             classes=classes,
             verdicts=verdicts,
-            sentences=found["every head"]["sentences"],
+            sentences=sentences,
             cases=cases,
             **{**cases[0], **({"token": 0} if "text" in kwargs else {}), **kwargs},
         )
 
     def check(self, state):
-        heads, kinds, texts = (state[name] for name in ("heads", "kinds", "texts"))
-        tokens = [words.split() for words in state["tokens"]]
-        for text, words, letters in zip(texts, tokens, state["weights"]):
-            if len(letters) != len(heads) * len(words) ** 2:
-                told = f"{len(heads)} heads and {len(words)} tokens, but has {len(letters)}"
-                raise traitlets.TraitError(f"weights of {text!r} needs one letter for each pair of tokens, with {told}")
-            if strange := set(letters) - set(state["levels"]):
-                raise traitlets.TraitError(f"weights of {text!r} has letters without a level: {sorted(strange)}")
-        if list(state["measures"]) != kinds[:-1]:
-            told = f"kinds {', '.join(kinds[:-1])}, but of {', '.join(state['measures'])}"
-            raise traitlets.TraitError(f"measures are of the {told}")
-        known = [state["head"], *state["guesses"], *(case["head"] for case in state["cases"])]
-        if unknown := [head for head in known if head not in heads]:
+        heads, kinds = state["heads"], state["kinds"]
+        if unknown := [head for head in (state["head"], *state["guesses"]) if head not in heads]:
             raise traitlets.TraitError(f"heads are {heads[0]} to {heads[-1]}, but there is {', '.join(unknown)}")
-        if unknown := [kind for kind in (*state["guesses"].values(), *state["classes"]) if kind not in kinds]:
+        if unknown := [kind for kind in state["guesses"].values() if kind not in kinds]:
             raise traitlets.TraitError(f"a head is called {', '.join(kinds)}, but there is {', '.join(unknown)}")
-        for place in (state, *state["cases"]):
-            words = tokens[place["text"]] if 0 <= place["text"] < len(texts) else []
-            if not 0 <= place["token"] < len(words):
-                told = f"text {place['text']} from 0 to {len(words) - 1}, but is {place['token']}"
-                raise traitlets.TraitError(f"token must be a position in {told}")
+        n_tokens = len(state["tokens"][state["text"]].split())
+        if not 0 <= state["token"] < n_tokens:
+            told = f"text {state['text']} from 0 to {n_tokens - 1}, but is {state['token']}"
+            raise traitlets.TraitError(f"token must be a position in {told}")
 
     @property
     def pattern(self):
         """The weights of the chosen head on the chosen sentence: array of shape (n, n)."""
-        return decoded(self.levels, self.weights[self.text], len(self.heads))[self.heads.index(self.head)]
-
-    @property
-    def ranks(self):
-        """Where the chosen head stands when it is switched off: for the chosen sentence and for all that were measured,
-        the rank in its layer and among all heads, 1 for that which changes most."""
-        i = self.heads.index(self.head)
-        layer = [j for j, head in enumerate(self.heads) if head.split(".")[0] == self.head.split(".")[0]]
-        both = (self.here[self.text], self.change)
-        return [[rank([row[j] for j in layer], layer.index(i)), rank(row, i)] for row in both]
-
-    @property
-    def verdict(self):
-        """What is told of the chosen head once there is a guess; before, nothing."""
-        if self.head not in self.guesses:
-            return ""
-        return f"You said “{self.guesses[self.head]}”; {self.verdicts[self.heads.index(self.head)]}"
+        weights = np.array([self.levels.index(letter) for letter in self.weights[self.text]]) / 100
+        n = len(self.tokens[self.text].split())
+        return weights.reshape(-1, n, n)[self.heads.index(self.head)]
 
     @property
     def agreeing(self):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed
+from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed, read_source
 from attn.heads import multi_head_attention
 
 
@@ -21,14 +21,12 @@ class HeadsExplorer(Explorable):
         Names of the heads, and of the entries of an embedding.
     head, query : int
         The head and the word that are shown.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
 
-    tokens = Words("n", sizes=range(2, 9))
+    _name = "heads"
+    _esm = read_source("common.js", "heads.js")
+
+    tokens = Words("n")
     known = Named("n_known d_model")
     W_Q = Shaped("n_heads d_model d_k")
     W_K = Shaped("n_heads d_model d_k")
@@ -42,17 +40,9 @@ class HeadsExplorer(Explorable):
     @property
     def weights(self):
         """The pattern of each head: array, shape (n_heads, n, n)."""
-        return self._attend(slice(None))[1]
-
-    @property
-    def updates(self):
-        """What each head adds to each word: array, shape (n_heads, n, d_model)."""
-        return np.array([self._attend(slice(h, h + 1))[0] for h in range(len(self.heads))])
-
-    def _attend(self, heads):
         nothing = np.zeros(len(self.axes))
         X = np.array([self.known.get(token, nothing) for token in self.tokens])
-        return multi_head_attention(X, *(np.array(W)[heads] for W in (self.W_Q, self.W_K, self.W_V, self.W_O)))
+        return multi_head_attention(X, *map(np.array, (self.W_Q, self.W_K, self.W_V, self.W_O)))[1]
 
     def describe(self):
         head, word = self.heads[self.head], self.tokens[self.query]

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool, default
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Shaped, Words, listed
+from attn.figures.base import Explorable, Shaped, Words, listed, read_source
 
 
 class MaskExplorer(Explorable):
@@ -16,17 +16,15 @@ class MaskExplorer(Explorable):
     scores : array_like, shape (n, n)
         Scaled scores; row i belongs to the word that asks.
     mask : array_like of bool, shape (n, n)
-        True where the word of the row may see the word of the column; all True unless given.
+        True where the word of the row may see the word of the column; default: all True.
     after : bool
         Whether a hidden word loses its weight after softmax, instead of its score before it.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
 
-    tokens = Words("n", sizes=range(2, 9))
+    _name = "mask"
+    _esm = read_source("common.js", "mask.js")
+
+    tokens = Words("n")
     scores = Shaped("n n")
     mask = Shaped("n n", bool)
     after = Bool(False)

@@ -9,7 +9,7 @@ import traitlets
 
 from attn.attention import softmax
 from attn.course import novels
-from attn.figures.base import Explorable, Number, Words, listed
+from attn.figures.base import Explorable, Number, Words, listed, read_source
 from attn.interventions import switch_off
 from attn.transformer import decoder
 
@@ -45,19 +45,17 @@ class NovelReader(Explorable):
     tokens : list of int
         What is read now.
     token : int
-        Which of them asks; the last unless given.
+        Which of them asks; default: the last.
     head : str
         Whose weights are shown on the text: "4.2" is head 2 of layer 4.
     off : list of str
         The heads that write nothing.
     temperature : float
         What logits are divided by.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If there are no tokens or too many, or there is no such token, head or temperature.
     """
+
+    _name = "novel_reader"
+    _esm = read_source("common.js", "machine.js", "bytepairs.js", "novel_reader.js")
 
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())
@@ -66,8 +64,6 @@ class NovelReader(Explorable):
     off = traitlets.List(traitlets.Unicode())
     temperature = Number(1.0)
     megabytes = Number(0.0)
-
-    _parts = ("common.js", "machine.js", "bytepairs.js")
 
     def __init__(self, texts, **kwargs):
         tokens = kwargs.setdefault("tokens", _model()[1].encode(texts[0]).tolist())

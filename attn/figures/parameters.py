@@ -2,7 +2,7 @@
 
 from traitlets import Bool, Dict, Int
 
-from attn.figures.base import Explorable
+from attn.figures.base import Explorable, read_source
 from attn.parameters import TransformerConfig, count_parameters
 
 SIZES = ("d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff")
@@ -20,14 +20,10 @@ class ParameterCounter(Explorable):
     biases, norms, positions, tied : bool
         Whether there are biases, layer norms and a table of positions, and whether the unembedding
         is the embedding once more.
-
-    Raises
-    ------
-    KeyError
-        If there is no such model.
-    traitlets.TraitError
-        If a size is set to something other than an integer from 1 to 1,000,000.
     """
+
+    _name = "parameters"
+    _esm = read_source("common.js", "parameters.js")
 
     presets = Dict()
     d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff = (Int(1, min=1, max=1_000_000) for _ in SIZES)

@@ -3,7 +3,7 @@
 from traitlets import Unicode
 
 from attn.attention import scaled_dot_product_attention
-from attn.figures.base import Explorable, Shaped, Words, listed
+from attn.figures.base import Explorable, Shaped, Words, listed, read_source
 
 
 class QueryPlane(Explorable):
@@ -18,12 +18,10 @@ class QueryPlane(Explorable):
     q : array_like, shape (2,)
     K : array_like, shape (n, 2)
     V : array_like, shape (n, d_v)
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
+
+    _name = "query_plane"
+    _esm = read_source("common.js", "query_plane.js")
 
     tokens = Words("n")
     asker = Unicode()
@@ -34,15 +32,7 @@ class QueryPlane(Explorable):
     @property
     def weights(self):
         """The weights of the asker as they stand: array, shape (n,)."""
-        return self._attend()[1][0]
-
-    @property
-    def output(self):
-        """The output of the asker as it stands: array, shape (d_v,)."""
-        return self._attend()[0][0]
-
-    def _attend(self):
-        return scaled_dot_product_attention([self.q], self.K, self.V)
+        return scaled_dot_product_attention([self.q], self.K, self.V)[1][0]
 
     def describe(self):
         return f"Query plane: {self.asker!r} attends to {listed(self.tokens, self.weights, 3)}"

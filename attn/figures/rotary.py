@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, Shaped
+from attn.figures.base import Explorable, Number, Shaped, read_source
 
 
 class RotaryExplorer(Explorable):
@@ -14,16 +14,14 @@ class RotaryExplorer(Explorable):
     query, key : array_like, shape (2,)
         As they are before they are turned.
     turn : float
-        The angle a position, in radians.
+        The angle per position, in radians.
     query_at, key_at : int
         Their positions, from 0 to `last`.
     last : int
-
-    Raises
-    ------
-    traitlets.TraitError
-        If there are not two entries, a number is not finite, or a position is not in the text.
     """
+
+    _name = "rotary"
+    _esm = read_source("common.js", "rotary.js")
 
     query = Shaped("2")
     key = Shaped("2")

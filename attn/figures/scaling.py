@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Place, Shaped
+from attn.figures.base import Explorable, Place, Shaped, read_source
 
 
 class ScalingExplorer(Explorable):
@@ -20,15 +20,13 @@ class ScalingExplorer(Explorable):
         Which of the sizes is shown.
     scaled : bool
         Whether the scores are divided by the square root of d_k.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
 
-    sizes = Shaped("n_sizes", int, least=1)
-    scores = Shaped("n_sizes n_keys", sizes=range(2, 9))
+    _name = "scaling"
+    _esm = read_source("common.js", "scaling.js")
+
+    sizes = Shaped("n_sizes", int)
+    scores = Shaped("n_sizes n_keys")
     chosen = Place("n_sizes")
     scaled = Bool(False)
 

@@ -2,7 +2,7 @@
 
 from traitlets import Dict, Int, List, TraitError
 
-from attn.figures.base import Explorable
+from attn.figures.base import Explorable, read_source
 
 
 class SelfCheck(Explorable):
@@ -15,17 +15,14 @@ class SelfCheck(Explorable):
     chosen : list of int
         The answer chosen last for each question, -1 for none.
 
-    Raises
-    ------
-    traitlets.TraitError
-        If a right answer is not among the answers, or an explanation is missing.
-
     Examples
     --------
     >>> SelfCheck([("How much is 1 + 1?", "2", {"2": "One and one more.", "11": "That joins the digits."})]).describe()
     'Questions: How much is 1 + 1?'
     """
 
+    _name = "self_check"
+    _esm = read_source("common.js", "self_check.js")
     _without_script = "To answer, run this cell in JupyterLab, or open the built book with JavaScript."
 
     questions = List(Dict())
@@ -43,12 +40,6 @@ class SelfCheck(Explorable):
             options = [{"text": text, "why": why} for text, why in answers.items()]
             items.append({"ask": ask, "right": list(answers).index(right), "answers": options})
         super().__init__(questions=items, chosen=[-1] * len(items) if chosen is None else chosen, **kwargs)
-
-    def check(self, state):
-        sizes = [len(question["answers"]) for question in state["questions"]]
-        chosen = state["chosen"]
-        if len(chosen) != len(sizes) or not all(-1 <= i < size for i, size in zip(chosen, sizes)):
-            raise TraitError(f"chosen needs one answer, or -1, for each question of {sizes} answers, but is {chosen}")
 
     def describe(self):
         return "Questions: " + " ".join(question["ask"] for question in self.questions)

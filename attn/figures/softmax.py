@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool, TraitError
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Number, Shaped, Words, listed
+from attn.figures.base import Explorable, Number, Shaped, Words, listed, read_source
 
 
 class SoftmaxExplorer(Explorable):
@@ -20,14 +20,12 @@ class SoftmaxExplorer(Explorable):
         What is added to every score.
     knobs : bool
         Whether the reader can move temperature and offset.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other, or the temperature is not above zero.
     """
 
-    tokens = Words("n", sizes=range(2, 11))
+    _name = "softmax"
+    _esm = read_source("common.js", "softmax.js")
+
+    tokens = Words("n")
     scores = Shaped("n")
     temperature = Number(1.0)
     offset = Number(0.0)

@@ -85,7 +85,7 @@ function shortName({ name }) {
   return name.replace(/^layer \d+(, head \d+)?: /, "").split(" / ").filter((part) => !/^\d+$/.test(part)).at(-1);
 }
 
-const ON_THE_WAY_BACK = {
+const BACKWARD = {
   embedding: "The rows of the words that were read get the gradient; all other rows get none.",
   add: "A sum hands the same gradient to each of its parts, and the stream carries it past the layer as it is.",
   norm: "What would only shift or stretch the whole row is taken out of the gradient: the output would not feel it.",
@@ -146,9 +146,9 @@ function openValue({ node, i, j }, { words, tokens }) {
   }
   if (kind === "softmax") {
     const seen = rowOf(A, i).map((score, k) => [score, k]).filter(([score]) => score > -Infinity);
-    const power = ([score]) => `e^${factor(score)}`;
-    const few = seen.length <= WIDEST ? seen.map(power).join(" + ") : `the same of all ${seen.length}`;
-    const text = at(A, i, j) === -Infinity ? "e^(−∞) is zero." : `${power([at(A, i, j)])} / (${few})${end}`;
+    const exponential = ([score]) => `e^${factor(score)}`;
+    const few = seen.length <= WIDEST ? seen.map(exponential).join(" + ") : `the same of all ${seen.length}`;
+    const text = at(A, i, j) === -Infinity ? "e^(−∞) is zero." : `${exponential([at(A, i, j)])} / (${few})${end}`;
     return { text, lit: seen.map(([, k]) => lit(0, i, k)) };
   }
   return { text: `max(0, ${format(at(A, i, j))})${end}`, lit: [lit(0, i, j)] };
@@ -333,7 +333,7 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     const chapter = CHAPTERS[now.kind];
     const address = addressOf(chapter);
     text.replaceChildren(
-      `${state.backward ? ON_THE_WAY_BACK[now.kind] ?? ON_THE_WAY_BACK[made.kind] : now.text} `,
+      `${state.backward ? BACKWARD[now.kind] ?? BACKWARD[made.kind] : now.text} `,
       address ? element("a", { href: address }, `Chapter ${chapter}.`) : `Chapter ${chapter}.`);
     const cellsOf = [];
     const values = now.shows.map((one) => arrayOf(one, state, done, cellsOf, false));
@@ -349,4 +349,4 @@ const render = figure({
   fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
 });
 
-export default { render, runMachine, runBack, work, matrixOf };
+export default { render, runMachine, runBack, work, openValue, openGrad, matrixOf };

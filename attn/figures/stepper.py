@@ -6,16 +6,16 @@ import numpy as np
 import traitlets
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Place, Words, check_finite, listed
+from attn.figures.base import Explorable, Place, Words, check_finite, listed, read_source
 from attn.parameters import TransformerConfig, shapes
 from attn.transformer import decoder
 
 FITS = {"positions": "learned", "norm": "pre", "activation": "relu", "biases": "mlp", "unembedding": "separate"}
-FIRST, A_LAYER, LAST = 2, 15, 3  # steps before the first layer, in each, and behind the last
+FIRST, A_LAYER, LAST = 2, 15, 3  # steps before the first layer, in each, and after the last
 
 
 class SentenceStepper(Explorable):
-    """One sentence on its way through a small decoder, from words to the next word, and the error on its way back.
+    """One sentence on its way through a small decoder, from words to the next word, and the backward pass.
 
     Parameters
     ----------
@@ -28,21 +28,19 @@ class SentenceStepper(Explorable):
     sentences : list of str
         What the reader can choose from.
     tokens : list of str
-        The words of the present sentence; those of the first one unless given.
+        The words of the present sentence; default: those of the first one.
     token : int
-        Which of them is followed; the last unless given.
+        Which of them is followed; default: the last.
     step, head : int
         From 0 on.
     backward : bool
         Whether gradients are shown.
     wanted : int
         Which of `words` would have been the right next one, for the gradients.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If sizes do not fit each other, a word is unknown, or the model has other choices.
     """
+
+    _name = "stepper"
+    _esm = read_source("common.js", "machine.js", "stepper.js")
 
     params = traitlets.Dict()
     config = traitlets.Dict()
@@ -54,8 +52,6 @@ class SentenceStepper(Explorable):
     head = traitlets.Int(0)
     backward = traitlets.Bool(False)
     wanted = Place("n_words")
-
-    _parts = ("common.js", "machine.js")
 
     def __init__(self, params, config, words, sentences, **kwargs):
         tokens = kwargs.setdefault("tokens", sentences[0].split())
@@ -88,7 +84,7 @@ class SentenceStepper(Explorable):
 
     @property
     def probabilities(self):
-        """Of the next word behind each word of the sentence: array, shape (n, n_words)."""
+        """Of the next word after each word of the sentence: array, shape (n, n_words)."""
         return softmax(decoder(_arrays(self.params), TransformerConfig(**self.config), self._encoded()))
 
     def _encoded(self):

@@ -1,6 +1,6 @@
 """Weights recorded while matrices were trained."""
 
-from attn.figures.base import Explorable, Place, Shaped, Words, listed
+from attn.figures.base import Explorable, Place, Shaped, Words, listed, read_source
 
 
 class TrainingExplorer(Explorable):
@@ -16,15 +16,13 @@ class TrainingExplorer(Explorable):
         By what was trained: arrays of shape (n_steps, n_tokens) and (n_steps,).
     run, moment : int
         Which run is shown, and which of the steps.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
 
+    _name = "training"
+    _esm = read_source("common.js", "training.js")
+
     tokens = Words("n")
-    steps = Shaped("n_steps", int, least=0)
+    steps = Shaped("n_steps", int)
     runs = Words("n_runs")
     weights = Shaped("n_runs n_steps n")
     losses = Shaped("n_runs n_steps")

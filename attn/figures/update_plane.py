@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Unicode
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Named, Shaped, Words, listed
+from attn.figures.base import Explorable, Named, Shaped, Words, listed, read_source
 
 
 class UpdatePlane(Explorable):
@@ -25,12 +25,10 @@ class UpdatePlane(Explorable):
         What the entries stand for.
     spots : dict of array_like, shape (2,)
         Named places to aim for.
-
-    Raises
-    ------
-    traitlets.TraitError
-        If the sizes do not fit each other.
     """
+
+    _name = "update_plane"
+    _esm = read_source("common.js", "update_plane.js")
 
     tokens = Words("n")
     asker = Unicode()

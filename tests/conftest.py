@@ -1,0 +1,85 @@
+"""What the tests of figures share: a page of nothing but figures, recorded looks, JavaScript without a page."""
+
+import json
+from pathlib import Path
+
+import pytest
+import quickjs
+from hands import bring
+
+from attn.figures import book_script, read_source
+from attn.figures.head_guess import weights_script
+from attn.figures.novel_reader import model_scripts
+
+LOOKS = Path(__file__).parent / "looks"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-looks", action="store_true", help="record anew what the figures show: tests/looks/")
+
+
+@pytest.fixture
+def recorded(request):
+    """Return what was recorded under a name; with --update-looks, record what is found instead."""
+
+    def read(name, found):
+        path = LOOKS / f"{name}.json"
+        if request.config.getoption("update_looks"):
+            lines = [f"{json.dumps(move)}: {json.dumps(look, ensure_ascii=False)}" for move, look in found.items()]
+            path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def beside(tmp_path_factory):
+    """A folder with the scripts of the book."""
+    folder = tmp_path_factory.mktemp("figures")
+    for name, text in [("explorables.js", book_script()), weights_script(), *model_scripts()]:
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def unloaded(visit, beside, tmp_path):
+    """Open a page of nothing but these figures, or HTML, as a page of the book would hold them."""
+
+    def open_page(*figures, **options):
+        head = f"<meta charset=utf-8><title>Figures</title><style>{read_source('figures.css')}</style>"
+        bodies = [one if isinstance(one, str) else one._repr_mimebundle_()[0]["text/html"] for one in figures]
+        page = beside / f"{tmp_path.name}.html"
+        page.write_text(
+            f"<!doctype html><html lang=en>{head}<main><h1>Figures</h1>{''.join(bodies)}</main>"
+            "<script defer src=explorables.js></script>",
+            encoding="utf-8",
+        )
+        return visit(page.as_uri(), offline=True, until="load", **options)
+
+    return open_page
+
+
+@pytest.fixture
+def blank(unloaded):
+    """Open such a page, with all that its figures ask for."""
+
+    def open_page(*figures, **options):
+        page = unloaded(*figures, **options)
+        bring(page)
+        return page
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def js():
+    """Call a function of the figures' JavaScript in an engine that has no page."""
+    context = quickjs.Context()
+    context.eval("var window = globalThis, document = { currentScript: {}, querySelectorAll: () => [] };")
+    context.eval(book_script())
+
+    def call(function, *values):
+        given = json.dumps(values, default=lambda array: array.tolist())
+        return json.loads(context.eval(f"JSON.stringify(((attn) => {function})(attnExplorables)(...{given}))"))
+
+    return call

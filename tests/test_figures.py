@@ -1,0 +1,567 @@
+"""The figures that move: what their pages show, mouse and keyboard in them, a notebook's side, and bad input."""
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+import traitlets
+from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
+from hands import bring, click, control, press, words
+from looks import LOOK, changes
+
+import attn.figures
+from attn.course.plots import COLORS
+from attn.figures import (
+    FOLDER,
+    CostExplorer,
+    GaugeExplorer,
+    MaskExplorer,
+    ParameterCounter,
+    QueryPlane,
+    RotaryExplorer,
+    ScalingExplorer,
+    SelfCheck,
+    SentenceStepper,
+    SoftmaxExplorer,
+    UpdatePlane,
+    read_source,
+)
+from attn.parameters import GPT3, TransformerConfig
+
+ALIVE = [name for name in EACH if name != "novel_reader"]  # where nothing has to be brought first
+
+
+def test_every_figure_is_a_pair_of_files_in_the_script_of_the_book_with_an_example(js):
+    pairs = {path.stem for path in FOLDER.glob("*.py")} & {path.stem for path in FOLDER.glob("*.js")}
+    assert set(js("() => Object.keys(attn)")) == pairs == set(EACH) == set(MOVES)
+    assert all(type(figure).__name__ in dir(attn.figures) for figure in EACH.values())
+    assert {name: figure._name for name, figure in EACH.items()} == {name: name for name in EACH}
+
+
+# --- what a page shows -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, recorded, name):
+    page = blank(EACH[name])
+    root = page.locator(".attn-explorable")
+    kept = root.locator("input, button").first.element_handle()
+    looks = {"at first": root.evaluate(LOOK)}
+    for number, (move, *what) in enumerate(MOVES[name], start=1):
+        move(page, *what)
+        looks[f"{number}. {move.__name__} {' '.join(map(str, what))}"] = root.evaluate(LOOK)
+        assert number > 1 or kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
+    assert changes(looks) == recorded(name, changes(looks))
+    assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
+    assert page.locator(".attn-problem, .attn-why").count() == page.locator("[role=status]").count()
+    for scrolls in page.locator(".attn-scroll").all():
+        named = scrolls.evaluate("box => box.tabIndex === 0 && box.role === 'group' && !!box.ariaLabel")
+        assert named != (scrolls.locator("button[tabindex='0']").count() > 0), "what scrolls is reached by the keyboard"
+    if name != "self_check":
+        press(page, "Start again")
+        bring(page)
+        assert root.evaluate(LOOK) == looks["at first"]
+    assert page.locator("input").count() == page.locator("input[autocomplete=off]").count()
+    page.goto("about:blank")
+    page.go_back()
+    bring(page)
+    assert root.evaluate(LOOK) == looks["at first"], "who comes back finds the controls as the figure is"
+    assert page.said == []
+
+
+def test_other_states_show_what_was_recorded(blank, recorded):
+    roots = blank(*OTHERS).locator(".attn-explorable").all()
+    looks = {f"{i}. {figure._name}": root.evaluate(LOOK) for i, (root, figure) in enumerate(zip(roots, OTHERS))}
+    assert looks == recorded("others", looks)
+
+
+EXPLAINED = """(root) => [...root.querySelectorAll("button.attn-cell")].map((cell) => {
+  cell.focus();
+  return root.querySelector(".attn-detail").textContent;
+})"""
+
+
+@pytest.mark.parametrize("name", ["attention", "mask"])
+def test_each_number_is_explained_as_recorded(blank, recorded, name):
+    page = blank(EACH[name])
+    root = page.locator(".attn-explorable")
+    found = {"at first": root.evaluate(EXPLAINED)}
+    click(page, "itself and earlier words")
+    if name == "attention":
+        click(page, "ate")
+    found["after a change"] = root.evaluate(EXPLAINED)
+    assert found == recorded(f"{name}_explained", found)
+
+
+# --- mouse and keyboard, once for each kind of control ---------------------------------------------------------------
+
+
+def weights(page):
+    return page.locator(".attn-weighted output").all_inner_texts()
+
+
+def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
+    page = blank(EACH["scaling"])
+    page.get_by_label("as they are").click()
+    slider = page.get_by_role("slider", name="d_k")
+    box = slider.bounding_box()
+    page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
+    assert slider.input_value() == "0" and page.get_by_label("as they are").is_checked()
+    before = weights(page)
+    page.keyboard.press("ArrowRight")
+    assert slider.input_value() == "1" and weights(page) != before
+    page.get_by_label("as they are").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.get_by_label("divided by √d_k").is_checked()
+
+
+def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
+    page = blank(explorer(Q=np.eye(5, 3), K=2 * np.eye(5, 3), V=np.ones((5, 1)), query=0))
+    told = page.locator(".attn-detail")
+    page.locator(".attn-steps tbody tr").first.locator("button").first.hover()
+    assert told.inner_text() == "score(The, The) = 1.00 × 2.00 + 0.00 × 0.00 + 0.00 × 0.00 = 2.00"
+    page.locator(".attn-pattern button").first.focus()
+    assert told.inner_text() == ("weight(The → The) = e^1.15 ÷ (e^1.15 + e^0.00 + e^0.00 + e^0.00 + e^0.00) = 0.44")
+    page.get_by_role("button", name="black to The:").dispatch_event("click")
+    assert told.inner_text().startswith("weight(black → The)") and control(page, "black").is_checked()
+
+
+def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blank):
+    nasty = ["<img/src=x/onerror=document.title='broken'>", "</script><script>document.title='broken'</script>"]
+    tokens = [*nasty, "&amp;", "'\"", "<b>cat</b>"]
+    page = blank(explorer(tokens=tokens), QueryPlane(tokens[2:], "<i>it</i>", [0, 1], np.eye(3, 2), np.eye(3)))
+    for figure, number in zip(page.locator(".attn-explorable").all(), (5, 3)):
+        shown = figure.locator(".attn-steps tbody th, .attn-key-label, .attn-weighted .attn-key")
+        assert shown.all_text_contents() == tokens[-number:] * (1 if number == 5 else 2)
+        figure.locator(".attn-words input").fill(" ".join(tokens[:number]))
+        figure.get_by_role("button", name="Use them").click()
+        assert shown.all_text_contents() == tokens[:number] * (1 if number == 5 else 2)
+    assert page.locator(".attn-explorable :is(img, b, i, script)").count() == 0 and page.title() == "Figures"
+
+
+@pytest.mark.parametrize(("name", "fewest", "most"), [("attention", 2, 8), ("query_plane", 3, 3)])
+def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(blank, name, fewest, most):
+    page = blank(EACH[name])
+    root, address = page.locator(".attn-explorable"), page.url
+    before = root.evaluate(LOOK)
+    field, takes = before["fields"][0][0], most if fewest == most else f"{fewest} to {most}"
+
+    def refused(text, number):
+        words(page, text)
+        said = f"{number} {'word' if number == 1 else 'words'} given; this figure takes {takes}."
+        return root.evaluate(LOOK) == {**before, "fields": [[field, text]], "problems": [said]}
+
+    for number in (0, 1, fewest - 1, most + 1):
+        assert refused(" ".join(["word"] * number), number)
+    assert refused("\u200b \u00ad one\u200b \u2060\u200d", 1), "what has no width is no word"
+    words(page, " ".join(EACH[name].tokens))
+    assert root.evaluate(LOOK) == before
+    assert refused("one", 1)
+    press(page, "Start again")
+    assert root.evaluate(LOOK) == before
+    for number in {fewest, most}:
+        words(page, f"  {'  '.join(['word'] * number)} ")
+        found = root.evaluate(LOOK)
+        assert found["fields"] == [[field, " ".join(["word"] * number)]] and "problems" not in found
+    assert page.url == address and page.said == []
+
+
+def test_a_wrong_size_is_refused_with_what_was_typed(blank):
+    page = blank(ParameterCounter(GPT3, "Small"))
+    root, size, problem = page.locator(".attn-explorable"), page.get_by_label("d_k"), page.locator(".attn-problem")
+    before = root.evaluate(LOOK)
+    undo = itertools.cycle([lambda: size.fill("64"), lambda: press(page, "Start again")])
+    for typed in ("0", "2.5", "-3", "1000001", ""):
+        size.fill(typed)
+        said = f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
+        assert problem.inner_text() == said and size.input_value() == typed
+        assert root.evaluate(LOOK)["bars"] == before["bars"]
+        next(undo)()
+        assert root.evaluate(LOOK) == before
+    size.fill("0")
+    click(page, "13B")
+    assert problem.inner_text() == "" and size.input_value() == "128"
+
+
+def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
+    page = blank(explorer(), explorer(query=4))
+    page.evaluate("document.body.addEventListener('keydown', () => { document.title = 'heard' })")
+    first, second = page.locator(".attn-explorable").all()
+    before = second.evaluate(LOOK)
+    first.get_by_label("The", exact=True).click()
+    first.get_by_role("slider", name="q₁").press("ArrowRight")
+    assert first.locator(".attn-chosen th").inner_text() == "The"
+    assert second.evaluate(LOOK) == before and before["chosen"] == ["fish", "all words"]
+    assert page.title() == "Figures"
+
+
+def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
+    page = blank(EACH["query_plane"])
+    box = page.locator(".attn-plane").bounding_box()
+
+    def move(x, y):
+        page.mouse.move(box["x"] + box["width"] * (0.5 + x / 6), box["y"] + box["height"] * (0.5 - y / 6))
+
+    def query():
+        ends = [arrow[2] for arrow in page.locator(".attn-explorable").evaluate(LOOK)["plane"][0]["arrows"]]
+        assert ends == [[float(slider.input_value()) for slider in page.get_by_role("slider").all()]]
+        return ends[0]
+
+    move(1, -2)
+    assert query() == [0, 1]
+    page.mouse.down()
+    assert query() == [1, -2]
+    move(-1.04, 2.01)
+    assert query() == [-1.05, 2]
+    move(3.4, -3.3)
+    assert query() == [3, -3]
+    page.mouse.up()
+    move(0, 1)
+    assert query() == [3, -3]
+    page.mouse.down()
+    assert query() == [0, 1]
+    page.locator(".attn-plane").dispatch_event("pointercancel")
+    move(2, 2)
+    assert query() == [0, 1]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
+    page = blank(EACH["softmax"], forced_colors="active", dark=dark)
+    ink, paper, border = page.evaluate(
+        """() => {
+          const [bar, colour] = [document.querySelector(".attn-bar"), (style) => style.backgroundColor];
+          return [getComputedStyle(bar, "::before"), getComputedStyle(bar)].map(colour)
+            .concat(getComputedStyle(bar).borderTopColor);
+        }"""
+    )
+    assert re.findall(r"\d+", ink)[:3] == re.findall(r"\d+", border)[:3] != re.findall(r"\d+", paper)[:3]
+
+
+FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+
+
+def test_arrow_keys_home_and_end_move_inside_a_table(blank):
+    page = blank(EACH["mask"])
+    page.get_by_role("button", name="cat to cat:").focus()
+    moves = {
+        "ArrowRight": "cat to ate",
+        "ArrowUp": "black to ate",
+        "ArrowLeft": "black to cat",
+        "ArrowDown": "cat to cat",
+        "Home": "cat to The",
+        "End": "cat to fish",
+    }
+    for key, place in moves.items():
+        page.keyboard.press(key)
+        assert page.evaluate(FOCUSED).split(":")[0] == place, key
+    for cell, keys in {"The to The:": ["ArrowUp", "ArrowLeft"], "fish to fish:": ["ArrowRight", "ArrowDown"]}.items():
+        page.get_by_role("button", name=cell).focus()
+        for pressed in keys:
+            page.keyboard.press(pressed)
+            assert page.evaluate(FOCUSED).startswith(cell), "there is nothing beyond the edge"
+    scrolls = """(cell, keys) => keys.map((key) =>
+      cell.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })))"""
+    cell = page.get_by_role("button", name="cat to cat:")
+    assert cell.evaluate(scrolls, [*moves, "PageDown", "Tab"]) == [False] * len(moves) + [True, True]
+
+
+def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
+    page = blank(EACH["attention"])
+    for table in page.locator("table").all():
+        stops = table.locator("button[tabindex='0']")
+        assert table.locator("button").count() > 1 and stops.count() == 1
+        last = table.locator("button").last
+        last.focus()
+        assert stops.count() == 1 and last.get_attribute("tabindex") == "0"
+        page.keyboard.press("Tab")
+        assert not table.evaluate("table => table.contains(document.activeElement)")
+        page.keyboard.press("Shift+Tab")
+        assert last.evaluate("cell => cell === document.activeElement")
+
+
+def test_the_keyboard_stays_where_it_was_when_the_words_change(blank):
+    page = blank(EACH["heads"])
+    field = page.locator(".attn-words input")
+    before = field.input_value().split()
+    own = "one two"
+    field.fill(own)
+    use, again = page.get_by_role("button", name="Use them"), page.get_by_role("button", name="Start again")
+    use.focus()
+    page.keyboard.press("Enter")
+    assert field.input_value() == own
+    assert use.evaluate("node => node === document.activeElement")
+    again.focus()
+    page.keyboard.press("Enter")
+    assert field.input_value().split() == before
+    assert again.evaluate("node => node === document.activeElement")
+    field.fill(own)
+    page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 4000)")
+    page.keyboard.press("Enter")
+    assert field.input_value() == own and field.evaluate("node => node === document.activeElement")
+    assert page.evaluate("scrollY") == 4000, "the page stays where the reader has it"
+
+
+def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
+    page = blank(EACH["cost"])
+    page.get_by_label("175B").focus()
+    for label in reversed(list(GPT3)[:-1]):  # each key finds what the one before it left
+        page.keyboard.press("ArrowUp")
+        assert control(page, label).is_checked()
+        assert control(page, label).evaluate("node => node === document.activeElement")
+    again = page.get_by_role("button", name="Start again")
+    again.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
+
+
+# --- in a notebook ---------------------------------------------------------------------------------------------------
+
+
+FOLLOWED = """async ([name, state]) => {
+  const listening = [], did = [];
+  const model = {
+    get: (key) => did.push("get") && state[key],
+    set: () => did.push("set"),
+    save_changes: () => did.push("save"),
+    on: (event, listener) => listening.push([event, listener]),
+    off: (event, listener) =>
+      listening.splice(listening.findIndex(([name, heard]) => name === event && heard === listener), 1),
+  };
+  const el = document.createElement("div");
+  const end = attnExplorables[name].render({ model, el });
+  const events = listening.map(([event]) => event), heard = listening.map(([, listener]) => listener);
+  const after = async (work) => {
+    did.length = 0;
+    work();
+    await Promise.resolve();
+    return [...did];
+  };
+  const drawn = await after(() => heard.forEach((listener) => listener()));
+  const control = el.querySelector(".attn-explorable :is(input, .attn-answer)");
+  const told = (await after(() =>
+    ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
+  )).filter((name) => name !== "get");
+  const again = [...el.querySelectorAll("button")].filter(({ textContent }) => textContent === "Start again");
+  const drawnAgain = await after(() => again.forEach((button) => button.click()));
+  const ended = await after(() => {
+    heard.forEach((listener) => listener());
+    end();
+  });
+  return { events, drawn, told, drawnAgain, ended, left: listening.length };
+}"""
+
+
+def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_is_taken_away(blank):
+    page = blank()
+    for name in ALIVE:
+        found, traits = page.evaluate(FOLLOWED, [name, EACH[name].state()]), list(EACH[name].state())
+        assert sorted(found["events"]) == sorted(f"change:{trait}" for trait in traits), name
+        assert found["drawn"] == ["get"] * len(traits), "it is drawn once, however much has changed"
+        assert set(found["told"][:-1]) == {"set"} and found["told"][-1] == "save", "the kernel must hear of it"
+        if name != "self_check":
+            assert found["drawnAgain"][-1] == "get", "what was typed goes even if nothing has changed"
+        assert found["ended"] == [] and found["left"] == 0
+
+
+def test_vectors_of_another_length_get_their_own_sliders(blank):
+    longer = explorer(Q=np.ones((5, 7)), K=np.ones((5, 7)))
+    sliders = blank().evaluate(
+        """async ([before, after]) => {
+          const listeners = [], el = document.createElement("div");
+          let state = before;
+          const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
+          attnExplorables.attention.render({ model, el });
+          state = after;
+          listeners.forEach((listener) => listener());
+          await Promise.resolve();
+          return el.querySelectorAll("input[type=range]").length;
+        }""",
+        [explorer().state(), longer.state()],
+    )
+    assert sliders == 7
+
+
+# --- the Python side -------------------------------------------------------------------------------------------------
+
+
+def unfit(words=None, spoil=False, **changes):
+    good = stepper()
+    params, config = json.loads(json.dumps(good.params)), TransformerConfig(**{**good.config, **changes})
+    if spoil:
+        params["layer 2"]["mlp"]["b_1"][3] = np.nan
+    return SentenceStepper(params, config, words or good.words, (words or good.words)[:1])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: explorer(tokens=["only", "these", "three"]),
+            r"the axis n has size 3 in tokens, but size 5 in Q, K, V",
+        ),
+        (lambda: explorer(K=np.ones((5, 2))), r"the axis d_k has size 3 in Q, but size 2 in K"),
+        (lambda: explorer(query=5), r"query must be a position on the axis n, from 0 to 4, but is 5"),
+        (lambda: explorer(query=-1), r"from 0 to 4, but is -1"),
+        (lambda: explorer(tokens="black"), r"tokens"),
+        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs finite numbers, but has NaN in it"),
+        (lambda: explorer(Q=np.full((5, 3), -np.inf)), r"Q needs finite numbers, but has infinity in it"),
+        (lambda: explorer(V=None), r"V needs numbers, but is None"),
+        (lambda: explorer(V=[[1], [1, 2]]), r"V needs the axes \(n, d_v\): .*inhomogeneous"),
+        (lambda: explorer(V=np.ones((5, 0))), r"V needs the axes \(n, d_v\), but has shape \(5, 0\)"),
+        (lambda: explorer(V=np.ones(5)), r"V needs the axes \(n, d_v\), but has shape \(5,\)"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
+        (lambda: SoftmaxExplorer(["a", "b"], [1, 2], offset=np.nan), r"offset needs finite numbers, but has NaN"),
+        (lambda: ScalingExplorer([1, 2.5], np.ones((2, 5))), r"sizes needs whole numbers, but is \[1, 2.5\]"),
+        (
+            lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3), bool)),
+            r"the axis n has size 2 in .*mask, but size 3 in mask",
+        ),
+        (lambda: MaskExplorer(["a", "b"], np.eye(2), [[0, -1e9]] * 2), r"mask needs True and False"),
+        (
+            lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}),
+            r"the axis n has size 1 in tokens, scores, but size 2 in V",
+        ),
+        (lambda: heads_explorer(axes=list("abc")), r"the axis d_model has size 5 in known, .*W_O, but size 3 in axes"),
+        (lambda: heads_explorer(known=[[1.0] * 5]), r"known needs a dict"),
+        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"the axis n_heads has size 3 in W_Q.*, but size 2 in W_K"),
+        (lambda: setattr(ParameterCounter(GPT3, "Small"), "d_k", 0), r"d_k"),
+        (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
+        (
+            lambda: training_explorer(steps=[0, 1, 2]),
+            r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
+        ),
+        (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
+        (
+            lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),
+            r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]",
+        ),
+        (lambda: SelfCheck([("a?", "b", {"b": "d", "e": " "})]), r"'a\?' does not explain \['e'\]"),
+        (lambda: RotaryExplorer([1, 2], [1, 2, 3]), r"key needs the axes \(2\), but has shape \(3,\)"),
+        (lambda: RotaryExplorer([1, 2], [1, 2], query_at=41), r"query_at must be from 0 to 40, but is 41"),
+        (lambda: RotaryExplorer([1, 2], [1, 2], np.nan), r"turn needs finite numbers, but has NaN"),
+        (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),
+        (lambda: stepper(tokens=["she"] * 7), r"reads at most 6 words, but 'she she she she she she she' has 7"),
+        (lambda: stepper(step=35), r"step must be from 0 to 34, but is 35"),
+        (lambda: stepper(head=2), r"head must be from 0 to 1, but is 2"),
+        (lambda: unfit(norm="post"), r"the figure needs norm 'pre', but has 'post'"),
+        (lambda: unfit(d_ff=0), r"needs an MLP and keys for each head, but d_ff is 0"),
+        (lambda: unfit(d_ff=12), r"layer 1 / mlp / W_1 needs shape \(4, 12\), but has \(4, 9\)"),
+        (lambda: unfit(n_layers=3), r"the params differ from those of the config in layer 3"),
+        (lambda: unfit(vocab_size=6), r"embedding needs shape \(6, 4\), but has \(5, 4\)"),
+        (lambda: unfit(["a", "b"]), r"the model has 5 tokens, but there are 2 words"),
+        (lambda: unfit(spoil=True), r"layer 2 / mlp / b_1 needs finite numbers, but has NaN"),
+        (
+            lambda: QueryPlane(["a", "b"], "c", [1, 2], np.ones((2, 3)), np.eye(2)),
+            r"K needs the axes \(n, 2\), but .*3",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_sizes(make, message):
+    with pytest.raises(traitlets.TraitError, match=message):
+        make()
+
+
+def test_a_refused_change_leaves_the_figure_as_it_was():
+    figure = explorer()
+    before = figure.state()
+    with pytest.raises(traitlets.TraitError):
+        figure.Q = np.ones((4, 3))
+    assert figure.state() == before
+
+
+def test_traits_change_together_inside_a_hold():
+    figure = explorer()
+    with figure.hold_trait_notifications():
+        figure.tokens, figure.Q, figure.K, figure.V, figure.query = ["a", "b"], np.eye(2), np.eye(2), np.eye(2), 0
+    assert figure.weights.shape == (2, 2)
+
+
+def test_traits_that_do_not_fit_together_are_all_taken_back():
+    figure = explorer()
+    before = figure.state()
+    with pytest.raises(traitlets.TraitError, match="axis n has size 2 in tokens, Q, but size 5 in K, V"):  # noqa: SIM117
+        with figure.hold_trait_notifications():
+            figure.tokens, figure.Q, figure.query = ["a", "b"], np.eye(2, 3), 1
+    assert figure.state() == before
+    figure.query = 4
+    assert figure.state() == {**before, "query": 4}
+
+
+def test_arguments_come_in_the_order_of_the_traits_and_no_more_than_these():
+    figure = SoftmaxExplorer(["a", "b"], [1, 2], 0.5, offset=3)
+    assert figure.state() == {
+        "tokens": ["a", "b"],
+        "scores": [1, 2],
+        "temperature": 0.5,
+        "offset": 3,
+        "knobs": False,
+    }
+    with pytest.raises(TypeError, match="takes tokens, scores, temperature, offset, knobs, but 6 values are given"):
+        SoftmaxExplorer(["a", "b"], [1, 2], 1, 0, True, "too much")
+    with pytest.raises(TypeError, match="tokens"):
+        SoftmaxExplorer(["a", "b"], [1, 2], tokens=["c", "d"])
+
+
+def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():
+    figure = explorer()
+    data, _ = figure._repr_mimebundle_()
+    state = json.loads(re.search(r"<script[^>]*>(.*?)</script>", data["text/html"])[1])
+    assert state == figure.state()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"].startswith("Attention explorer: 'cat' attends to The ")
+
+
+def test_figures_formulas_and_explorables_use_the_same_colours():
+    style = read_source("figures.css")
+    for role in ("query", "key", "value"):
+        assert re.search(rf"--attn-{role}: (#\w+);", style)[1] == COLORS[role]
+    red, green, blue = (int(COLORS["weight"][i : i + 2], 16) for i in (1, 3, 5))
+    assert f"--attn-weight: {red} {green} {blue};" in style
+
+
+def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
+    """Contrast by WCAG 2; colour vision deficiencies by the matrices of Machado et al. 2009, distances in CIELAB."""
+    deficiencies = [
+        np.eye(3),
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    ]
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+    def linear(colour):
+        channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+    def lab(rgb):
+        xyz = to_xyz @ np.clip(rgb, 0, 1) / [0.95047, 1, 1.08883]
+        x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+    def contrast(one, two):
+        low, high = sorted(to_xyz[1] @ linear(colour) for colour in (one, two))
+        return (high + 0.05) / (low + 0.05)
+
+    blocks = re.findall(r"\{(\s+--attn-query.*?)\}", read_source("figures.css"), re.DOTALL)
+    assert len(blocks) == 2
+    for block, paper in zip(blocks, ["#ffffff", "#14181e"]):
+        colours = re.findall(r"--attn-(?:query|key|value): (#\w+);", block)
+        assert min(contrast(colour, paper) for colour in colours) >= 4.5
+        for matrix in deficiencies:
+            seen = [lab(matrix @ linear(colour)) for colour in colours]
+            assert min(np.linalg.norm(seen[i] - seen[j]) for i, j in [(0, 1), (0, 2), (1, 2)]) > 20
+
+
+def test_no_explorable_reaches_outside_itself():
+    for path in sorted(FOLDER.glob("*.js")):
+        source = read_source(path.name)
+        assert (
+            "innerHTML" not in source
+            and "getElementById" not in source
+            and "http://" not in source.replace("http://www.w3.org/2000/svg", "")
+        )
+        if path.name != "mount.js":
+            assert "document.querySelector" not in source

@@ -1,0 +1,350 @@
+"""What the figures' JavaScript computes, against the package: in an engine without a page, and so in milliseconds."""
+
+import itertools
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from examples import EACH, heads_explorer, stepper, stirred
+from numpy.testing import assert_allclose
+
+from attn import (
+    Tape,
+    Trace,
+    causal_mask,
+    decoder,
+    multi_head_attention,
+    scaled_dot_product_attention,
+    softmax,
+    switch_off,
+)
+from attn.figures import CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.parameters import GPT3, TransformerConfig, count_parameters
+from attn.positions import rotary
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("n", "d_k", "d_v", "size"), [(2, 3, 5, 1), (5, 2, 3, 1), (7, 5, 2, 30)])
+def test_the_attention_explorer_computes_what_the_package_computes(js, causal, n, d_k, d_v, size):
+    rng = np.random.default_rng(0)
+    Q, K, V = size * rng.normal(size=(n, d_k)), size * rng.normal(size=(n, d_k)), rng.normal(size=(n, d_v))
+    found = js("attn.attention.attend", {"Q": Q, "K": K, "V": V, "causal": causal})
+    output, weights = scaled_dot_product_attention(Q, K, V, causal_mask(n) if causal else None)
+    assert_allclose(found["weights"], weights, atol=1e-12)
+    assert_allclose(found["output"], output, atol=1e-12)
+    assert_allclose(found["scores"], Q @ K.T, atol=1e-9)
+
+
+@pytest.mark.parametrize(("temperature", "offset"), [(1, 0), (0.1, 50), (5, -50), (0.1, 1000)])
+def test_the_softmax_explorer_computes_what_the_package_computes(js, temperature, offset):
+    scores = 5 * np.random.default_rng(1).normal(size=7)
+    found = js("attn.softmax.weigh", {"scores": scores, "temperature": temperature, "offset": offset})
+    assert_allclose(found, softmax((scores + offset) / temperature), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_the_query_plane_computes_what_the_package_computes(js, n):
+    rng = np.random.default_rng(2)
+    q, K, V = rng.normal(size=2), rng.normal(size=(n, 2)), rng.normal(size=(n, 5))
+    found = js("attn.query_plane.attendOne", {"q": q, "K": K, "V": V})
+    output, weights = scaled_dot_product_attention([q], K, V)
+    assert_allclose(found["weights"], weights[0], atol=1e-12)
+    assert_allclose(found["output"], output[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(("chosen", "size"), [(0, 1), (1, 7), (2, 1024)])
+def test_the_scaling_explorer_computes_softmax_and_its_slope(js, scaled, chosen, size):
+    scores = np.sqrt(size) * np.random.default_rng(3).normal(size=(3, 5))
+    figure = ScalingExplorer([1, 7, 1024], scores, chosen=chosen, scaled=scaled)
+    found = js("attn.scaling.saturate", figure.state())
+    shown = np.array(figure.scores[chosen]) / (np.sqrt(size) if scaled else 1)
+    step = 1e-6 * np.eye(5)
+    slope = (softmax(shown + step) - softmax(shown - step)).T / 2e-6
+    assert_allclose(found["weights"], softmax(shown), atol=1e-12)
+    assert_allclose(figure.weights, softmax(shown), atol=1e-12)
+    assert_allclose(found["jacobian"], slope, atol=1e-8)
+    assert_allclose(figure.jacobian, slope, atol=1e-8)
+    assert_allclose(found["trace"], 1 - np.sum(figure.weights**2), atol=1e-12)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("n", [2, 5, 7])
+def test_the_mask_explorer_computes_what_the_package_computes(js, after, n):
+    rng = np.random.default_rng(4)
+    scores, mask = 3 * rng.normal(size=(n, n)), rng.random((n, n)) < 0.6
+    mask[0] = False
+    found = js("attn.mask.weigh", {"scores": scores, "mask": mask, "after": after})
+    _, weights = scaled_dot_product_attention(scores, np.eye(n), np.eye(n), None if after else mask, scale=1)
+    assert_allclose(found, weights * mask, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_the_update_plane_computes_what_the_package_computes(js, n):
+    rng = np.random.default_rng(6)
+    E, V, scores = rng.normal(size=2), rng.normal(size=(n, 2)), 3 * rng.normal(size=n)
+    found = js("attn.update_plane.move", {"E": E, "V": V, "scores": scores})
+    output, weights = scaled_dot_product_attention([[1.0]], scores[:, None], V)
+    assert_allclose(found["weights"], weights[0], atol=1e-12)
+    assert_allclose(found["delta"], output[0], atol=1e-12)
+    assert_allclose(found["moved"], E + output[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
+def test_the_rotary_explorer_turns_as_the_package_does(js, places):
+    query, key = np.random.default_rng(13).normal(size=(2, 2)).round(3)
+    figure = RotaryExplorer(query, key, 1.0, *places)  # the first pair of the package turns by 1 a position
+    found = js("attn.rotary.compare", figure.state())
+    turned = [rotary(vector[None], start=place)[0] for vector, place in zip((query, key), places)]
+    assert_allclose(found["turned"], turned, atol=1e-12)
+    assert_allclose(found["score"], turned[0] @ turned[1], atol=1e-12)
+    for turn in (1.0, 0.2):
+        figure = RotaryExplorer(query, key, turn, *places)
+        assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(figure.score, abs=1e-12)
+
+
+def test_the_heads_explorer_computes_what_the_package_computes(js):
+    figure = heads_explorer()
+    found = js("attn.heads.attendHeads", figure.state())
+    X = np.array([figure.known.get(token, np.zeros(5)) for token in figure.tokens])
+    matrices = [np.array(matrix) for matrix in (figure.W_Q, figure.W_K, figure.W_V, figure.W_O)]
+    output, weights = multi_head_attention(X, *matrices)
+    alone = [multi_head_attention(X, *(matrix[[head]] for matrix in matrices))[0] for head in range(3)]
+    assert_allclose(found["weights"], weights, atol=1e-12)
+    assert_allclose(found["updates"], alone, atol=1e-12)
+    assert_allclose(found["total"], output, atol=1e-12)
+
+
+def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
+    figure = EACH["gauge"]
+    Q, K = (np.array(rows) * [2.0**power, *[1] * 4] for rows, power in [(figure.Q, 2), (figure.K, -2)])
+    units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (K, Q)]
+    found = js("attn.gauge.regauge", figure.state())
+    assert_allclose(found[:2], [rows @ rows.T for rows in units], atol=1e-12)
+    assert_allclose(found[2], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
+    assert_allclose(figure.maps, found, atol=1e-12)
+
+
+def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
+    steps = [0, 1, 10, 500]
+    found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
+    assert_allclose(found, 340 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+
+
+NAMES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
+ODD = TransformerConfig(**dict(zip(NAMES, [7, 3, 5, 2, 11, 13, 17])))
+# counts beyond what a double holds
+HUGE = TransformerConfig(**dict(zip(NAMES, [999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917])))
+COUNTED = """(state) => {
+  const counts = Object.entries(attn.parameters.countParameters(state));
+  return Object.fromEntries(counts.map(([part, count]) => [part, String(count)]));
+}"""
+
+
+@pytest.mark.parametrize("name", [*GPT3, "odd", "huge"])
+def test_the_parameter_counter_counts_what_the_package_counts(js, name):
+    config = {**GPT3, "odd": ODD, "huge": HUGE}[name]
+    for biases, norms, positions, tied in itertools.product([False, True], repeat=4):
+        figure = ParameterCounter({name: config}, name, biases=biases, norms=norms, positions=positions, tied=tied)
+        expected = count_parameters(
+            replace(
+                config,
+                biases="all" if biases else "none",
+                norm="pre" if norms else "none",
+                positions="learned" if positions else "none",
+                unembedding="tied" if tied else "separate",
+            )
+        )
+        found = js(COUNTED, figure.state())
+        assert found == {part: str(expected[part]) for part in found} and "total" in found
+        assert figure.counts == expected
+
+
+@pytest.mark.parametrize(
+    ("chosen", "n_tokens", "key_heads"), [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]
+)
+def test_the_cost_explorer_computes_what_the_package_computes(js, chosen, n_tokens, key_heads):
+    figure = CostExplorer(GPT3, chosen, n_tokens=n_tokens, key_heads=key_heads)
+    assert js("attn.cost.costs", figure.state()) == pytest.approx(figure.costs, rel=1e-12)
+
+
+def test_the_costs_of_gpt3_are_those_of_its_sizes():
+    layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
+    assert CostExplorer(GPT3, "175B").costs["cache"] == 2048 * 96 * layer
+    shared = CostExplorer(GPT3, "175B", key_heads=8).costs["parameters"]  # 88 heads less in W_K, W_V and their biases
+    assert CostExplorer(GPT3, "175B").costs["parameters"] - shared == 2 * 96 * 2 * 88 * 128 * 12289
+    assert CostExplorer(GPT3, "175B").costs["share"] == pytest.approx(2048 / (2048 + 6 * 12288))
+
+
+# --- the machine: a transformer in JavaScript, forward and backward --------------------------------------------------
+
+
+MACHINES = [
+    TransformerConfig(
+        vocab_size=7, d_model=8, n_heads=4, n_layers=2, d_ff=d_ff, n_positions=9, n_key_heads=key_heads,
+        positions=positions, norm=norm, activation=activation, biases=biases, unembedding=unembedding, scale=scale,
+    )
+    for positions, d_ff, norm, key_heads, activation, biases, unembedding, scale in [
+        ("learned", 12, "pre", 4, "relu", "mlp", "separate", None),
+        ("learned", 12, "pre", 4, "gelu", "all", "tied", None),
+        ("sinusoid", 12, "post", 4, "relu", "mlp", "separate", None),
+        ("relative", 12, "pre", 4, "relu", "mlp", "separate", None),
+        ("relative", 0, "pre", 4, "relu", "mlp", "separate", 1.0),
+        ("rotary", 12, "pre", 2, "gelu", "none", "tied", None),
+        ("rotary", 12, "post", 1, "relu", "all", "none", 0.3),
+        ("none", 12, "none", 4, "gelu", "none", "none", None),
+    ]
+]  # fmt: skip
+machines = pytest.mark.parametrize(
+    "config", MACHINES, ids=lambda config: f"{config.positions}-{config.norm}-{config.biases}-{config.unembedding}"
+)
+
+
+@machines
+def test_the_machine_computes_what_the_package_computes_and_the_same_gradients(js, config):
+    params, tokens = stirred(config, 1), np.array([3, 1, 4, 1, 5, 0, 2, 6, 5])
+    with Trace() as trace, Tape() as tape:
+        output = decoder(params, config, tokens)
+    grad = np.random.default_rng(2).normal(size=output.shape)
+    grads = tape.gradients(params, (output, grad))
+    found = js(
+        """(params, config, tokens, grad) => {
+          const { runMachine, runBack, matrixOf } = attn.stepper;
+          const nested = ({ rows, cols, data }) =>
+            Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)]);
+          const nodes = runMachine(params, config, tokens), grads = runBack(nodes, matrixOf(grad));
+          return nodes.map((node) => [node.name, nested(node.value), grads.has(node) ? nested(grads.get(node)) : null]);
+        }""",
+        params, vars(config), tokens, grad,
+    )  # fmt: skip
+    nodes = {name: (value, grad) for name, value, grad in found}
+    assert len(nodes) == len(found), "each step has a name of its own"
+    assert_allclose(found[-1][1], output, atol=1e-12)
+    for number, layer in enumerate(trace.layers, start=1):
+        for head in range(4):
+            weights = nodes[f"layer {number}, head {head + 1}: weights"][0]
+            assert_allclose(weights, layer.attention.weights[head], atol=1e-12)
+
+    def compare(part, path):
+        for name, inner in part.items():
+            here = [*path, name]
+            if isinstance(inner, dict):
+                compare(inner, here)
+                continue
+            of_heads = name[:2] in ("W_", "b_") and path[-1] == "attention" and name != "b_O"
+            rows = {" / ".join([*here, str(head)]): row for head, row in enumerate(inner)} if of_heads else {}
+            for node, expected in (rows or {" / ".join(here): inner}).items():
+                assert_allclose(np.reshape(nodes[node][1], expected.shape), expected, atol=1e-11, err_msg=node)
+
+    compare(grads, [])
+
+
+RUN = "attn.stepper.runMachine(params, config, %s).at(-1).value.data"
+
+
+@machines
+def test_the_machine_goes_on_with_a_cache_as_if_it_had_read_all_at_once(js, config):
+    params, tokens = stirred(config, 3), np.array([3, 1, 4, 1, 5, 0, 2])
+    found = js(
+        f"""(params, config, tokens) => {{
+          const cache = new Map(), read = (part) => [...{RUN % "part, undefined, cache"}];
+          return [tokens.slice(0, 3), tokens.slice(3, 4), tokens.slice(4)].flatMap(read);
+        }}""",
+        params, vars(config), tokens,
+    )  # fmt: skip
+    assert_allclose(found, decoder(params, config, tokens).ravel(), atol=1e-12)
+
+
+def test_a_head_that_is_off_writes_nothing(js):
+    config, tokens = MACHINES[0], np.array([3, 1, 4])
+    params = stirred(config, 5)
+    code = f"(params, config, tokens, off) => [...{RUN % 'tokens, (layer, head) => off.includes(`${layer}.${head}`)'}]"
+    for off in (["2.1"], [f"{layer}.{head}" for layer in (1, 2) for head in range(4)]):
+        without = [switch_off(*map(int, head.split("."))) for head in off]
+        found = js(code, params, vars(config), tokens, off)
+        assert_allclose(found, decoder(params, config, tokens, interventions=without).ravel(), atol=1e-12)
+
+
+# --- the stepper: the sum behind each number -------------------------------------------------------------------------
+
+
+OPENED = """(state) => {
+  const { work, openValue, openGrad, matrixOf } = attn.stepper, done = work(state);
+  const opened = (node, grad) => Array.from(node.value.data, (_, k) => {
+    const here = { node, i: Math.floor(k / node.value.cols), j: k % node.value.cols };
+    const { text, lit } = grad ? openGrad(here, done, state) : openValue(here, state);
+    const number = (grad ? done.grads.get(node) : node.value).data[k];
+    return [number === -Infinity ? "hidden" : number, text,
+      lit.map(({ node, i, j, grad }) => `${grad ? "gradient of " : ""}${node.name}: ${i}, ${j}`)];
+  });
+  return [...done.nodes.map((node) => [node.name, opened(node, false)]),
+    ...[...done.grads.keys()].map((node) => [`gradient of ${node.name}`, opened(node, true)])];
+}"""
+WORDED = {
+    "A number that was learned.": None,
+    "Not hidden, so it stays as it is.": None,
+    "e^(−∞) is zero.": 0,
+    "0, as ReLU was silent": 0,
+    "0, as nobody read this row": 0,
+    "Gradient. Only the last word's guess is judged.": 0,
+    "Only the last word's guess is judged.": 0,
+}
+
+
+def worked_out(text):
+    """Return the number that a sum comes to, as it is written, and how far rounding may have led it away."""
+    if text in WORDED:
+        return WORDED[text], 0
+    if "comes after" in text:
+        return "hidden", 0
+    if text.startswith("The row of"):
+        return None, 0
+    text = re.sub(r"; [\d.−]+ is the mean .*|, [\d.−]+ being the row's weighted mean", "", text)
+    parts = re.findall(r"through “[^”]+”: ([^;]+);", text) or [text.rpartition(" = ")[0]]
+    total, rounding = 0, 0.01
+    for part in parts:
+        if part in WORDED:
+            continue
+        number = r"\(?−?\d+\.\d+\)?"
+        told = re.sub(rf"e\^({number})", r"exp(\1)", part).replace("−", "-").replace("×", "*")
+        assert re.fullmatch(r"[-+*/().,\d\sexpmax]+", told), part
+        total += eval(told, {"exp": np.exp, "max": max})
+        sizes = [abs(float(size)) for size in re.findall(r"\d+\.\d+", told)]
+        off = 0.005 * len(sizes) + 0.006 * sum(sizes) * max(1, *sizes)
+        rounding += off / (min(sizes[-1], 1) if "/" in told else 1)
+    return total, rounding
+
+
+def test_every_number_of_the_stepper_opens_the_sum_that_makes_it(js):
+    computed = 0
+    for name, cells in js(OPENED, stepper(wanted=1).state()):
+        for number, text, _ in cells:
+            result, rounding = worked_out(text)
+            assert result is None or result == number or abs(result - number) <= rounding, (name, number, text)
+            computed += rounding > 0
+    assert computed > 1000
+
+
+def test_a_sum_of_the_stepper_names_the_numbers_in_it(js):
+    lit = {name: [places for *_, places in cells] for name, cells in js(OPENED, stepper(wanted=1).state())}
+
+    def along(name, *places):
+        return [f"{name}: {i}, {j}" for i, j in places]
+
+    own, n = "layer 1, head 1: ", "layer 1: normalised"
+    row, down = [(1, k) for k in range(4)], [(k, 1) for k in range(4)]
+    W_Q = "layer 1 / attention / W_Q / 0"
+    assert lit[own + "Q"][3] == along(n, *row) + along(W_Q, *down), "a query: its row, and a column of W_Q"
+    assert lit[own + "scores"][7] == along(own + "Q", (1, 0), (1, 1)) + along(own + "K", (2, 0), (2, 1))
+    assert lit[own + "weights"][5] == along(own + "masked scores", (1, 0), (1, 1)), "the scores that are not hidden"
+    assert lit["stream"][9] == along("embeddings", (2, 1)) + along("positions of the tokens", (2, 1))
+    back = [place for k in range(5) for place in [f"gradient of {own}Q: {k}, 0", f"{n}: {k}, 1"]]
+    assert lit[f"gradient of {W_Q}"][2] == back
+    assert lit["gradient of logits"][24] == along("probabilities", (4, 4))
+
+
+def test_a_row_of_places_is_not_taken_for_one_of_words(js):
+    told = {name: [text for _, text, _ in cells] for name, cells in js(OPENED, stepper().state())}
+    assert told["embeddings"][4] == "The row of “lost”, entry 1."
+    assert told["positions of the tokens"][4] == "The row of place 2, entry 1."
