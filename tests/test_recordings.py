@@ -15,7 +15,7 @@ from recordings import depth, key_spaces, positions
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 SCRIPTS = sorted(path.stem for path in (build.ROOT / "recordings").glob("[!_]*.py"))
 # A learning rate that is 1 % off changes the mean loss of the first steps by 0.0008 or more, the rounding of another
-# processor by 0.00001 at most, in the kinds that are measured again: the last of a script, unless that is chaotic or slow.
+# processor by 0.00001 at most, in the kinds that are measured again: the last of a script, if it is calm and quick.
 LOSS, SHARES = 2e-4, {"depth": 0.1, "small_tales": 0.1, "key_spaces": 0.03}
 CALM = {
     "depth": "8 layers, added, then normalised, warm-up",
