@@ -16,7 +16,7 @@ from attn.training import cross_entropy, train
 
 SOURCE = "the toy rows attn.course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
-WIDE = {"n_layers": 1, "n_heads": 16, "d_k": 20, "max_distance": 19}  # every distance of a row is told apart
+WIDE = {"n_layers": 1, "n_heads": 16, "d_k": 20, "max_distance": 19}  # an embedding for each distance
 KINDS = {  # sizes, steps, learning rate, distances at which layer 1 may not look back
     "one layer": ({"n_layers": 1}, 3000, 3e-3, []),
     "one layer, 16 wide heads": (WIDE, 8000, 6e-3, []),

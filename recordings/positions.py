@@ -1,4 +1,4 @@
-"""How a model may be told where words stand: five ways, a task that needs the order and one that does not: chapter 8.
+"""How a model may know where words stand: five ways, a task that needs the order and one that does not: chapter 8.
 
     .venv/bin/python -m recordings.positions
 
@@ -63,7 +63,7 @@ def gradients(model, config, params, text, answers, asked):
 def hits(model, config, task, length, params, *, wrongly=False, interventions=()):
     """Return which answers are right on texts not seen, and where something is asked: arrays of bool, shape (200, n).
 
-    `wrongly`: the letters of each text are told in another order than the one that is asked about.
+    `wrongly`: the model reads the letters of each text in another order than the one that is asked about.
     """
     rng = np.random.default_rng(10**6)
     text, answers, asked = task(rng, 200, length)
@@ -80,8 +80,8 @@ def share_right(model, config, task, length, params, **options):
 
 def learn(seed, task, way, model, n_layers, n_taken=None):
     """Return the losses and the shares right at both lengths. At the end, the share by place in long texts; the share
-    where places are told wrongly; and in long texts where no token may look further than in training, or at a middle
-    distance."""
+    if the letters are read in a wrong order; and the shares in long texts if no token may look further than in
+    training, or at a middle distance."""
     rng, config, task, model = np.random.default_rng(seed), sizes(way, n_layers), TASKS[task], MODELS[model]
     params = init_transformer(rng, config, dtype=np.float64)
     data = (task(rng, 32, LENGTH) for _ in range(STEPS))

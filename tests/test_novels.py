@@ -84,8 +84,8 @@ def test_who_stops_the_training_goes_on_where_it_was(tmp_path, monkeypatch, toke
 
 def test_rounded_parameters_are_within_half_a_step_of_what_they_were():
     params = init_transformer(np.random.default_rng(3), novels.CONFIG)
-    flat = novels.rounded(params)
-    back = novels.unrounded(flat)
+    flat = novels.quantize(params)
+    back = novels.dequantize(flat)
     assert {array.dtype for name, array in flat.items()} == {np.dtype("int8"), np.dtype("float32")}
     for ours, theirs in zip(leaves(params), leaves(back)):
         step = np.abs(ours).max(axis=-1, keepdims=True) / 127 if ours.ndim > 1 else 0

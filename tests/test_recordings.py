@@ -59,7 +59,7 @@ def test_words_lie_before_training_where_it_was_recorded():
         np.testing.assert_allclose(found[name], cosines, atol=1e-3)
 
 
-def test_places_are_told_wrongly_and_far_ones_are_forbidden():
+def test_letters_two_back_are_asked_for_and_far_places_forbidden():
     text, answers, asked = positions.two_back(np.random.default_rng(0), 3, 6)
     assert (answers[:, 2:] == text[:, :-2]).all() and asked.tolist() == [[False] * 2 + [True] * 4] * 3
     _, answers, _ = positions.again(np.random.default_rng(0), 3, 6)

@@ -250,8 +250,8 @@ def run_python(code, *without):
 
 
 def test_a_notebook_says_one_sentence_and_finds_what_was_trained():
-    told = "Stopped after 0 of 1 steps; sys.last_value.trained is what was trained.\n[]\n"
-    assert run_python(NOTEBOOK) == told
+    printed = "Stopped after 0 of 1 steps; sys.last_value.trained is what was trained.\n[]\n"
+    assert run_python(NOTEBOOK) == printed
 
 
 THREADS = """
@@ -343,8 +343,8 @@ def test_a_decoder_that_learns_far_too_fast_is_said_to_diverge():
         return loss, tape.gradients(params, (logits, grad))
 
     start = init_transformer(np.random.default_rng(1), config, dtype=np.float64)
-    told = r"training diverged at step .*than 1e"
-    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=told) as diverged:
+    message = r"training diverged at step .*than 1e"
+    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=message) as diverged:
         train(start, gradients, [(rows,)] * 20, 20, learning_rate=1e160)
     assert 0 < len(diverged.value.trained.losses) < 20
 

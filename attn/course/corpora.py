@@ -25,26 +25,14 @@ class Corpus:
     test: dict
 
     def encode(self, sentence):
-        """Return the tokens of a sentence: array of int, shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If a word is not in the corpus; the sentence names it.
-        """
+        """Return the tokens of a sentence: array of int, shape (n,)."""
         unknown = [word for word in sentence.split() if word not in self.words]
         if unknown:
             raise ValueError(f"not a word of this corpus: {', '.join(unknown)}; it has {', '.join(self.words)}")
         return np.array([self.words.index(word) for word in sentence.split()], dtype=int)
 
     def decode(self, tokens):
-        """Return the words of tokens as one string.
-
-        Raises
-        ------
-        ValueError
-            If a token is not in the corpus.
-        """
+        """Return the words of tokens as one string."""
         check_tokens(tokens, len(self.words))
         return " ".join(self.words[token] for token in tokens)
 
@@ -58,7 +46,7 @@ DIRTY = ["dirty", "soft", "red", "new", "wet", "flat"]
 
 
 def coreference(rng):
-    """Sentences "the X sat on the Y because it was ADJ", where the adjective tells who "it" is.
+    """Sentences "the X sat on the Y because it was ADJ", where the adjective decides what "it" is.
 
     X and Y come from one pool of nouns, so neither word nor place alone gives the answer away;
     the pairs of nouns in the test do not occur in training, in either order.

@@ -24,11 +24,6 @@ def read_recording(name):
     -------
     dict
         With what made it, from what, under which versions and in how many minutes.
-
-    Raises
-    ------
-    ValueError
-        If there is no such recording; the sentence names those that exist.
     """
     known = sorted(path.stem for path in FOLDER.iterdir() if path.name.endswith(".json"))
     if name not in known:

@@ -49,7 +49,7 @@ def two_apples(model):
 
 
 def scorer(model):
-    """Return the function that tells of vectors how far they point from fruits to firms."""
+    """Return a function of vectors: how far they point from fruits to firms, a cosine."""
     firm, fruit = (anchor(model, words) for words in SENTENCES["senses"]["apple"]["anchors"].values())
     return lambda X: cosine(X - (firm + fruit) / 2, firm - fruit)
 

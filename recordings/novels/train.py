@@ -34,7 +34,7 @@ def main():
     tokenizer = novels.read_tokenizer()
     tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
     losses = [mean_losses(learn_to_read(seed, tokens)[: STEPS // EVERY * EVERY], EVERY) for seed in SEEDS]
-    np.savez_compressed(FOLDER / "model.npz", **novels.rounded(params_at(SHIPPED, STEPS)))
+    np.savez_compressed(FOLDER / "model.npz", **novels.quantize(params_at(SHIPPED, STEPS)))
     start = time.time()
     runs = {"novels": [{"seed": seed, "loss": losses[seed], **measure(seed, tokenizer, held)} for seed in SEEDS]}
     write_recording(
