@@ -266,13 +266,16 @@ def gradients(params):
     print(threads())
     return 1.0, params
 
-print(max(threads()))
+print(threads())
 train({"W": np.ones(1)}, gradients, [()], 1, learning_rate=0.1)
 """
 
 
 def test_training_runs_on_one_thread_where_no_variable_says_so():
-    assert run_python(THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS") == f"{os.cpu_count()}\n{{1}}\n"
+    before, during = run_python(THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS").splitlines()
+    if before in ("set()", "{1}"):
+        pytest.skip("matrix products run on one thread here, or in a library that threadpoolctl does not know")
+    assert during == "{1}"
 
 
 def test_fewer_batches_than_steps_are_refused_before_the_first_and_more_are_left():
