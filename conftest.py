@@ -14,6 +14,7 @@ import hypothesis
 import matplotlib
 import pytest
 
+from attn.threads import ONE_THREAD
 from book import build
 from book import execute as notebooks
 from book.pdf import find_chromium
@@ -21,7 +22,7 @@ from book.pdf import find_chromium
 hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
 hypothesis.settings.load_profile("steady")
 # As where chapters are executed: no progress bar in an output, and one core for each kernel.
-os.environ.update(TQDM_DISABLE="1", OMP_NUM_THREADS="1")
+os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
@@ -38,8 +39,10 @@ SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') 
 
 
 def pytest_addoption(parser):
-    told = "whose arithmetic the chapters are run with: that of the family furthest from the newest, or of all"
-    parser.addoption("--kernels", choices=["furthest", "all"], default="furthest", help=told)
+    told = (
+        "as the furthest family of processors: the chapters that do not train for long, or all; or all as each family"
+    )
+    parser.addoption("--kernels", choices=["quick", "furthest", "all"], default="quick", help=told)
 
 
 def pytest_configure(config):

@@ -1,6 +1,7 @@
 """Attention in NumPy, small enough to read: the package behind *Attention, Worked Out*."""
 
-from attn.attention import blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
+from attn.attention import causal_mask, scaled_dot_product_attention, softmax
+from attn.fast import blockwise_attention, online_softmax
 from attn.generation import generate
 from attn.heads import multi_head_attention
 from attn.parameters import TransformerConfig, count_parameters

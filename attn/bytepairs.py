@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from attn._arrays import check_tokens
+from attn.checks import check_tokens
 
 PIECES = re.compile(r" ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]|\n| ")  # no token reaches over the end of one
 UNKNOWN = "\ufffd"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from attn._arrays import as_tokens
 from attn.attention import softmax
+from attn.checks import as_tokens
 from attn.transformer import Cache, decoder
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from attn._arrays import as_floats, as_rows, column_sums, weighted_sum
 from attn.attention import scaled_dot_product_attention
+from attn.checks import as_floats
+from attn.fast import as_rows, column_sums
 from attn.tape import differentiable
 
 
@@ -23,20 +24,13 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
     mask : array_like, broadcastable to (..., n_heads, n, m), optional
         As for `scaled_dot_product_attention`.
     context : array_like, shape (..., m, d_model), optional
-        The tokens that answer (cross-attention); X itself unless given.
+        The tokens that answer (cross-attention); default: X itself.
 
     Returns
     -------
     output : array, shape (..., n, d_model)
         The sum over heads of weights V W_O.
     weights : array, shape (..., n_heads, n, m)
-
-    Raises
-    ------
-    ValueError
-        If sizes do not fit; the sentence names those that clash.
-    TypeError
-        If an input does not hold real numbers.
 
     Notes
     -----
@@ -75,9 +69,9 @@ def project_into_heads(X, W, b=None):
 
     def backward(grad):
         grad = as_rows(_side_by_side(grad))
-        grad_W = weighted_sum(grad.T, rows).T.reshape(d_model, n_heads, d_k)
+        grad_W = np.swapaxes((rows.T @ grad).reshape(d_model, n_heads, d_k), 0, 1)
         grad_b = None if b is None else column_sums(grad).reshape(n_heads, d_k)
-        return (grad @ beside.T).reshape(X.shape), np.swapaxes(grad_W, 0, 1), grad_b
+        return (grad @ beside.T).reshape(X.shape), grad_W, grad_b
 
     return heads, backward
 
@@ -107,7 +101,7 @@ def project_out_of_heads(mixtures, W_O, b=None):
     def backward(grad):
         grad = as_rows(grad)
         grad_united = (grad @ stacked.T).reshape(*united.shape[:-1], n_heads, d_v)
-        grad_W_O = weighted_sum(grad.T, rows).T.reshape(W_O.shape)
+        grad_W_O = (rows.T @ grad).reshape(W_O.shape)
         return np.swapaxes(grad_united, -2, -3), grad_W_O, None if b is None else column_sums(grad)
 
     return output.reshape(*united.shape[:-1], d_model), backward

@@ -1,37 +1,20 @@
 """The layers around attention: linear, layer norm, feed-forward, embedding, positions.
 
-Each layer is one function that computes its output and, below it, the way back.
+Each layer is one function: it computes its output and, right below, its backward pass.
 """
 
 import numpy as np
 
-from attn._arrays import as_booleans, as_floats, as_rows, column_sums, heard_rows, row_sums, sum_to, weighted_sum, wide
-from attn.tape import differentiable
+from attn.checks import as_booleans, as_floats
+from attn.fast import as_rows, column_sums, row_means
+from attn.tape import differentiable, sum_to
 
 
 @differentiable
 def add(X, update):
-    """Add an update to the stream: X + update.
-
-    Parameters
-    ----------
-    X, update : array_like, shapes that broadcast against each other
-
-    Returns
-    -------
-    array of the shape of both
-
-    Raises
-    ------
-    TypeError
-        If an input does not hold real numbers.
-    """
+    """Add an update to the residual stream: X + update."""
     X, update = as_floats(X=X, update=update)
-
-    def backward(grad):
-        return sum_to(grad, X.shape), sum_to(grad, update.shape)
-
-    return X + update, backward
+    return X + update, lambda grad: (sum_to(grad, X.shape), sum_to(grad, update.shape))
 
 
 @differentiable
@@ -47,29 +30,26 @@ def linear(X, W, b=None):
     Returns
     -------
     array, shape (..., d_out)
-
-    Raises
-    ------
-    ValueError
-        If sizes do not fit.
-    TypeError
-        If an input does not hold real numbers.
     """
     X, W = as_floats(X=X, W=W)
-    _check_linear(X, W, b)
+    if X.ndim == 0 or W.ndim != 2 or X.shape[-1] != W.shape[0] or (b is not None and np.shape(b) != W.shape[1:]):
+        shapes = ", ".join(str(np.shape(array)) for array in (X, W, b) if array is not None)
+        raise ValueError(f"X, W{' and b' if b is not None else ''} do not fit each other: their shapes are {shapes}")
     rows = as_rows(X)
-    output = _affine(rows, W, b)
+    Y = rows @ W
+    if b is not None:
+        Y += b
 
     def backward(grad):
         grad = as_rows(grad)
-        return (grad @ W.T).reshape(X.shape), *_matrix_gradients(grad, rows, b)
+        return (grad @ W.T).reshape(X.shape), rows.T @ grad, None if b is None else column_sums(grad)
 
-    return output.reshape(*X.shape[:-1], W.shape[1]), backward
+    return Y.reshape(*X.shape[:-1], W.shape[1]), backward
 
 
 @differentiable
 def layer_norm(X, gain, bias, *, epsilon=1e-5):
-    """Bring every row to mean 0 and variance 1, then stretch and shift each entry.
+    """Give every row mean 0 and variance 1, then scale and shift each entry.
 
     Parameters
     ----------
@@ -84,12 +64,8 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
 
     Raises
     ------
-    ValueError
-        If sizes do not fit.
-    OverflowError
-        If entries are so large that their variance cannot be held.
-    TypeError
-        If an input does not hold real numbers.
+    FloatingPointError
+        If entries are so large that their squares cannot be held.
 
     Notes
     -----
@@ -100,40 +76,50 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
         raise ValueError(
             f"X, gain and bias do not fit each other: their shapes are {X.shape}, {gain.shape}, {bias.shape}"
         )
-    rows, size = as_rows(X), X.shape[-1]
-    with np.errstate(over="ignore"):
-        normal = rows - row_sums(rows) / size
-        variance = np.vecdot(normal, normal)[:, None] / size
-    if not np.isfinite(variance).all():
-        lost = rows[np.isfinite(rows).all(axis=1) & ~np.isfinite(variance[:, 0])]
-        if lost.size:
-            raise OverflowError(f"layer_norm squares entries, and {np.abs(lost).max():.0e} squared overflows {X.dtype}")
-    inverse = 1 / np.sqrt(variance + epsilon)
+    with np.errstate(over="raise"):  # entries whose squares cannot be held
+        normal = X - row_means(X)
+        inverse = 1 / np.sqrt(row_means(normal**2) + epsilon)
     normal *= inverse
-    output = normal * gain
-    output += bias
+    Y = normal * gain
+    Y += bias
 
     def backward(grad):
-        grad, heard, by = as_rows(grad), normal, inverse
-        product = grad * heard
-        grad_gain = column_sums(product)
-        if not np.isfinite(grad_gain).all():
-            heard, by = heard_rows(grad, normal), heard_rows(grad, inverse)
-            product = grad * heard
-            grad_gain = column_sums(product)
-        along, mean = (product @ gain)[:, None] / size, (grad @ gain)[:, None] / size
-        grad_X = grad * gain
-        grad_X -= mean
-        grad_X -= heard * along
-        grad_X *= by
-        return grad_X.reshape(X.shape), grad_gain, column_sums(grad)
+        grad_normal = grad * gain
+        grad_X = grad_normal - row_means(grad_normal)
+        grad_X -= normal * row_means(grad_normal * normal)
+        grad_X *= inverse
+        return grad_X, column_sums(grad * normal), column_sums(grad)
 
-    return output.reshape(X.shape), backward
+    return Y, backward
 
 
 @differentiable
+def relu(X):
+    """Set negative entries to zero."""
+    (X,) = as_floats(X=X)
+    return np.maximum(X, 0), lambda grad: (grad * (X > 0),)
+
+
+@differentiable
+def gelu(X):
+    """Multiply each entry by the share of a normal distribution that lies below it: Hendrycks and Gimpel 2016.
+
+    The error function is Abramowitz and Stegun 1964, 7.1.26: at most 1.5e-7 off.
+    """
+    (X,) = as_floats(X=X)
+    bell = np.exp(-0.5 * X * X)
+    t = 1 / (1 + 0.3275911 * 0.5**0.5 * np.abs(X))
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    tail = 0.5 * bell * series
+    below = np.where(X < 0, tail, 1 - tail)
+    return X * below, lambda grad: (grad * (below + X * bell * (2 * np.pi) ** -0.5),)
+
+
+NONLINEARITIES = {"relu": relu, "gelu": gelu}
+
+
 def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
-    """Widen every row, bend it, and narrow it again (an MLP).
+    """Widen every row, apply a nonlinearity, and narrow it again (an MLP).
 
     Parameters
     ----------
@@ -148,55 +134,13 @@ def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
     -------
     array, shape (..., d_model)
 
-    Raises
-    ------
-    ValueError
-        If sizes do not fit, or there is no such activation.
-
     Notes
     -----
-    max(0, X W_1 + b_1) W_2 + b_2: Vaswani et al. 2017, equation 2. GELU in place of max(0, .):
-    Hendrycks and Gimpel 2016.
+    max(0, X W_1 + b_1) W_2 + b_2: Vaswani et al. 2017, equation 2.
     """
-    X, W_1, W_2 = as_floats(X=X, W_1=W_1, W_2=W_2)
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, but is {activation!r}")
-    _check_linear(X, W_1, b_1)
-    rows = as_rows(X)
-    hidden, slope = ACTIVATIONS[activation](_affine(rows, W_1, b_1))
-    _check_linear(hidden, W_2, b_2)
-    output = _affine(hidden, W_2, b_2)
-
-    def backward(grad):
-        grad = as_rows(grad)
-        grad_hidden = grad @ W_2.T
-        grad_hidden *= slope(grad)
-        grad_X = (grad_hidden @ W_1.T).reshape(X.shape)
-        return grad_X, *_matrix_gradients(grad_hidden, rows, b_1), *_matrix_gradients(grad, hidden, b_2)
-
-    return output.reshape(*X.shape[:-1], W_2.shape[1]), backward
-
-
-def _relu(X):
-    """Set negative numbers to zero, in place; return that and what gives the slopes where a gradient arrives."""
-    np.maximum(X, 0, out=X)
-    return X, lambda grad: X > 0
-
-
-def _gelu(X):
-    """Return X times the share of a normal distribution that lies below X, and what gives the slopes.
-
-    The error function is Abramowitz and Stegun 1964, 7.1.26: at most 1.5e-7 off.
-    """
-    bell = np.exp(-0.5 * X * X)
-    t = 1 / (1 + 0.3275911 * 0.5**0.5 * np.abs(X))
-    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
-    tail = 0.5 * bell * series
-    below = np.where(X < 0, tail, 1 - tail)
-    return X * below, lambda grad: heard_rows(grad, below + X * bell * (2 * np.pi) ** -0.5)
-
-
-ACTIVATIONS = {"relu": _relu, "gelu": _gelu}
+    if activation not in NONLINEARITIES:
+        raise ValueError(f"activation must be one of {', '.join(NONLINEARITIES)}, but is {activation!r}")
+    return linear(NONLINEARITIES[activation](linear(X, W_1, b_1)), W_2, b_2)
 
 
 @differentiable
@@ -251,7 +195,7 @@ def unembedding(X, table):
 
     def backward(grad):
         grad = as_rows(grad)
-        return (grad @ table).reshape(X.shape), weighted_sum(grad.T, rows)
+        return (grad @ table).reshape(X.shape), grad.T @ rows
 
     return (rows @ table.T).reshape(*X.shape[:-1], len(table)), backward
 
@@ -318,12 +262,12 @@ def rotary(X, *, start=0):
     (X,) = as_floats(X=X)
     if X.ndim < 2:
         raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
-    kind = wide(X)
-    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(kind, np.complex64))
+    dtype = np.promote_types(X.dtype, np.float32)
+    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(dtype, np.complex64))
 
     def turn(rows, turns):
-        turned = np.ascontiguousarray(rows, kind).view(turns.dtype) * turns
-        return turned.view(kind).astype(X.dtype, copy=False)
+        turned = np.ascontiguousarray(rows, dtype).view(turns.dtype) * turns
+        return turned.view(dtype).astype(X.dtype, copy=False)
 
     return turn(X, turns), lambda grad: (turn(grad, np.conj(turns)),)
 
@@ -378,24 +322,3 @@ def _angles(start, n, size):
     if size % 2:
         raise ValueError(f"positions are told by pairs of entries, so their number must be even, but is {size}")
     return np.arange(start, start + n)[:, None] * 10_000.0 ** -(np.arange(0, size, 2) / size)
-
-
-# --- what linear and feed-forward share -----------------------------------------------------------
-
-
-def _affine(rows, W, b):
-    output = rows @ W
-    if b is not None:
-        output += b
-    return output
-
-
-def _matrix_gradients(grad, rows, b):
-    """Return the gradients of W and b; a row without gradient has no influence, whatever it holds."""
-    return weighted_sum(grad.T, rows).T, None if b is None else column_sums(grad)
-
-
-def _check_linear(X, W, b):
-    if X.ndim == 0 or W.ndim != 2 or X.shape[-1] != W.shape[0] or (b is not None and np.shape(b) != W.shape[1:]):
-        shapes = ", ".join(str(np.shape(array)) for array in (X, W, b) if array is not None)
-        raise ValueError(f"X, W{' and b' if b is not None else ''} do not fit each other: their shapes are {shapes}")

@@ -12,7 +12,8 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from attn._arrays import as_floats, on_one_thread, sum_to
+from attn.checks import as_floats
+from attn.threads import on_one_thread
 
 _open_tape = ContextVar("open tape", default=None)
 
@@ -20,7 +21,7 @@ _open_tape = ContextVar("open tape", default=None)
 class Tape:
     """Notes each layer and each sum that runs inside `with`, so that gradients can go back through all of them.
 
-    A tape that is opened inside hides it. What is reckoned with parameters themselves, before any layer has taken
+    A tape that is opened inside hides it. What is computed with parameters themselves, before any layer has taken
     them, is not seen; and `np.asarray` of what a layer gave is the same numbers, without their past.
 
     Examples
@@ -108,9 +109,9 @@ class Tape:
 
 
 def differentiable(layer):
-    """Turn a function that returns a result and the way back into one that returns the result.
+    """Turn a function that returns a result and the backward pass into one that returns the result.
 
-    The way back takes the gradient of the result and returns one gradient for each input that
+    The backward pass takes the gradient of the result and returns one gradient for each input that
     may be positional, or None; it leaves the gradient it is given as it is. Of a tuple, the first
     array is what gradients come back from; the others are there to look at. The layer itself is given plain arrays.
     """
@@ -135,7 +136,7 @@ def differentiable(layer):
 
 
 class Noted(np.ndarray):
-    """What a layer gave under a tape. Nobody can write into it, for the way back needs it as it was."""
+    """What a layer gave under a tape. Nobody can write into it, for the backward pass needs it as it was."""
 
     __slots__ = ()
 
@@ -215,6 +216,15 @@ def leaves(params):
             yield from leaves(part)
         else:
             yield part
+
+
+def sum_to(grad, shape):
+    """Sum a gradient over the axes along which an argument of `shape` was broadcast."""
+    if grad.shape == shape:
+        return grad
+    grad = np.sum(grad, axis=tuple(range(grad.ndim - len(shape))))
+    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and grad.shape[axis] != 1)
+    return np.sum(grad, axis=stretched, keepdims=True)
 
 
 def _add(found, array, grad):

@@ -5,8 +5,10 @@ from itertools import islice
 
 import numpy as np
 
-from attn._arrays import as_booleans, as_floats, as_rows, on_one_thread, row_sums
+from attn.checks import as_booleans, as_floats
+from attn.fast import row_max, row_sums
 from attn.tape import leaves
+from attn.threads import on_one_thread
 
 
 def cross_entropy(logits, targets, loss_mask=None):
@@ -17,7 +19,7 @@ def cross_entropy(logits, targets, loss_mask=None):
     logits : array_like, shape (..., n_outputs)
     targets : array_like of int, shape (...)
     loss_mask : array_like of bool, shape (...), optional
-        Which places count; all unless given.
+        Which places count; default: all.
 
     Returns
     -------
@@ -46,24 +48,19 @@ def cross_entropy(logits, targets, loss_mask=None):
         )
     if targets.dtype.kind not in "iu":
         raise TypeError(f"targets must be integers, but their type is {targets.dtype}")
-    everywhere = counts.all()
-    rows, wanted = (as_rows(logits), targets.ravel()) if everywhere else (logits[counts], targets[counts])
+    rows, wanted = logits[counts], targets[counts]
     if not 0 <= wanted.min() <= wanted.max() < logits.shape[-1]:
         raise ValueError(
             f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
         )
-    places = np.arange(len(rows)), wanted
-    top = np.max(rows, axis=-1, keepdims=True)
-    powers = np.exp(rows - top)
-    total = row_sums(powers)
-    loss = float(np.mean((np.log(total) + top)[:, 0] - rows[places]))
-    powers *= 1 / total  # softmax of the logits; the powers were needed for the loss as well
-    powers[places] -= 1
-    powers /= len(rows)
-    if everywhere:
-        return loss, powers.reshape(logits.shape)
+    at_targets = np.arange(len(rows)), wanted
+    shifted = rows - row_max(rows)
+    log_probabilities = shifted - np.log(row_sums(np.exp(shifted)))
+    loss = -float(np.mean(log_probabilities[at_targets]))
+    grad_rows = np.exp(log_probabilities)
+    grad_rows[at_targets] -= 1
     grad = np.zeros_like(logits)
-    grad[counts] = powers
+    grad[counts] = grad_rows / len(rows)
     return loss, grad
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attn._arrays import as_booleans, as_tokens, on_one_thread, sum_to
 from attn.attention import causal_mask, scaled_dot_product_attention
+from attn.checks import as_booleans, as_tokens
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.layers import (
     embedding,
@@ -25,7 +25,8 @@ from attn.layers import (
     unembedding,
 )
 from attn.parameters import shapes
-from attn.tape import differentiable
+from attn.tape import differentiable, sum_to
+from attn.threads import on_one_thread
 
 _open_trace = ContextVar("open trace", default=None)
 

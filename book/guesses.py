@@ -31,7 +31,7 @@ import re
 
 import yaml
 
-from attn._arrays import significant
+from attn.course.digits import significant
 
 ASKS = "**Before you read on:**"
 COMMENT = re.compile(r"^<!-- guess\n(.*?)^-->", re.DOTALL | re.MULTILINE)

@@ -297,30 +297,6 @@ def test_a_float_mask_is_learned_and_softmax_has_a_gradient_along_any_axis():
         assert_gradients(lambda scores, axis=axis: softmax(scores, axis=axis), scores)
 
 
-def test_a_line_that_no_gradient_reaches_may_hold_nan_in_softmax():
-    scores = np.random.default_rng(4).normal(size=(3, 5))
-    scores[1] = np.nan
-    for lines, axis in [(scores, -1), (scores.T.copy(), 0)]:
-        with Tape() as tape:
-            weights = softmax(lines, axis=axis)
-        grad = np.where(np.isnan(lines), 0, np.cos(lines))
-        found = tape.gradients({"scores": lines}, (weights, grad))["scores"]
-        assert_array_equal(found[np.isnan(lines)], 0)
-        assert np.isfinite(found).all() and found.any()
-
-
-def test_a_query_that_nobody_asks_for_may_hold_nan_on_the_way_back():
-    Q, K, V = random_inputs()
-    Q[1] = np.nan
-    asked = np.array([[1.0], [0], [1]]) * np.random.default_rng(3).normal(size=(N_QUERIES, D_V))
-    found = gradients(asked, Q, K, V)
-    expected = gradients(asked[::2], Q[::2], K, V)
-    assert_allclose(found[0][::2], expected[0])
-    assert_array_equal(found[0][1], 0)
-    for grad, wanted in zip(found[1:], expected[1:]):
-        assert_allclose(grad, wanted)
-
-
 # --- numbers that are hard to hold ---------------------------------------------------------------
 
 
@@ -337,13 +313,6 @@ def test_float16_is_kept_but_not_computed_in():
     assert_allclose(blockwise_attention(Q, K[:5000], half, block_size=1), [[0.5]], rtol=1e-3)
     large = np.full((1, 1024), 40, np.float16)  # the dot product is beyond float16
     assert_allclose(scaled_dot_product_attention(large, np.tile(large, (2, 1)), V[:2])[1], [[0.5, 0.5]])
-
-
-def test_values_near_the_largest_number_can_be_mixed():
-    Q, K, V = np.zeros((1, 2), np.float32), np.zeros((3, 2), np.float32), np.full((3, 1), 3e38, np.float32)
-    with np.errstate(all="raise", under="ignore"):
-        assert_allclose(blockwise_attention(Q, K, V), [[3e38]], rtol=1e-6)
-        assert_allclose(blockwise_attention(Q, K, -V, block_size=1), [[-3e38]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -414,8 +383,8 @@ def test_the_package_and_its_modules_need_numpy_and_threadpoolctl_alone():
 
 # Each module may import from those before it, and the rooms from the package, in this order.
 ORDER = [
-    *["_arrays", "tape", "attention", "heads", "layers", "parameters", "transformer", "generation", "bytepairs"],
-    *["training", "course", "figures"],
+    *["checks", "threads", "tape", "fast", "attention", "layers", "heads", "parameters", "transformer", "generation"],
+    *["bytepairs", "training", "course", "figures"],
 ]
 
 

@@ -241,10 +241,10 @@ def test_an_input_that_is_given_by_name_behind_one_that_is_not_given_is_followed
     assert_allclose(tape.gradients({"scale": scale}, (Y, np.ones((2, 3))))["scale"], X.sum())
 
 
-def test_attention_in_blocks_says_that_it_has_no_way_back():
+def test_attention_in_blocks_says_that_it_has_no_backward_pass():
     X, W = arrays((2, 3), (3, 3))
     with Tape() as tape:
         H = linear(X, W)
         Y = blockwise_attention(H, H, H)
-    with pytest.raises(TypeError, match="blockwise_attention has no way back: under a tape, use scaled_dot"):
+    with pytest.raises(TypeError, match="blockwise_attention has no backward pass: under a tape, use scaled_dot"):
         tape.gradients({"W": W}, (Y, Y))

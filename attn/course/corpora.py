@@ -5,7 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from attn._arrays import check_tokens
+from attn.checks import check_tokens
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import yaml
 from IPython import get_ipython
 from IPython.display import display
 
-from attn._arrays import significant
+from attn.course.digits import significant
 
 QUESTIONS = files("attn") / "data" / "questions.yml"
 MOST_NUMBERS, MOST_MARKS = 12, 49  # that a reader is asked to fill in on a page

@@ -2,7 +2,7 @@
 
 from timeit import repeat
 
-from attn._arrays import on_one_thread
+from attn.threads import on_one_thread
 
 
 @on_one_thread

@@ -9,7 +9,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from attn._arrays import significant
+from attn.course.digits import significant
 
 FOLDER = Path(__file__).parent
 KINDS = {float: "numbers", int: "whole numbers", bool: "True and False"}

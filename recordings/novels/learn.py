@@ -7,8 +7,8 @@ import numpy as np
 from tqdm import tqdm
 
 from attn import Tape, decoder, init_transformer
-from attn._arrays import on_one_thread
 from attn.course.novels import CONFIG, LENGTH
+from attn.threads import on_one_thread
 from attn.training import Adam, cross_entropy, schedule
 
 REACHED = Path(__file__).resolve().parents[2] / "_build" / "novels"

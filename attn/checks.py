@@ -1,0 +1,70 @@
+"""The door: what comes in is turned into arrays of one dtype, or refused with a sentence that says what it is."""
+
+import numpy as np
+
+PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def as_floats(**arrays):
+    """Return the arrays in one floating dtype; integers count as float64."""
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    dtypes = {array.dtype for array in arrays.values()}
+    if len(dtypes) == 1 and dtypes <= PLAIN:
+        return list(arrays.values())
+    for name, array in arrays.items():
+        if array.dtype.kind not in "iuf":
+            raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}")
+    dtype = np.result_type(*(dtype if dtype.kind == "f" else np.float64 for dtype in dtypes)).newbyteorder("=")
+    return [array.astype(dtype, copy=False) for array in arrays.values()]
+
+
+def widened(array):
+    """Return float16 as float32, to compute in: it overflows at 65,504."""
+    return array.astype(np.promote_types(array.dtype, np.float32), copy=False)
+
+
+def as_booleans(name, mask):
+    """Return a mask as booleans; it may be made of 0 and 1, but not of what is added to scores."""
+    mask = np.asarray(mask)
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise TypeError(f"{name} is boolean, or made of 0 and 1, but its type is {mask.dtype}")
+    return mask.astype(bool, copy=False)
+
+
+def as_tokens(tokens):
+    """Return tokens as an array with an axis of positions, or say what they are instead."""
+    try:
+        tokens = np.asarray(tokens)
+    except ValueError:
+        lengths = sorted({np.size(row) for row in tokens})
+        raise ValueError(f"texts side by side need one length, but theirs are {lengths}: pad them") from None
+    if tokens.dtype.kind == "U":
+        raise TypeError(f"tokens are integers, but this is the text {str(tokens.flat[0])!r}: encode it first")
+    if tokens.ndim == 0:
+        raise ValueError("tokens need an axis of positions, but there is a single number")
+    return tokens
+
+
+def check_tokens(tokens, vocab_size):
+    """Refuse tokens that are not in the vocabulary, with the first of them."""
+    unknown = [int(token) for token in tokens if not 0 <= token < vocab_size]
+    if unknown:
+        raise ValueError(f"tokens must be from 0 to {vocab_size - 1}, but there is {unknown[0]}")
+
+
+def with_common_axes(Q, K, V):
+    """Return Q, K and V with the same leading axes, or say which shapes do not fit."""
+    for name, array in {"Q": Q, "K": K, "V": V}.items():
+        if array.ndim < 2:
+            raise ValueError(f"{name} needs at least two axes (tokens, entries), but its shape is {array.shape}")
+    if Q.shape[-1] != K.shape[-1] or Q.shape[-1] == 0:
+        raise ValueError(f"Q and K need the same d_k of at least 1: Q has shape {Q.shape}, K has shape {K.shape}")
+    if K.shape[-2] != V.shape[-2]:
+        raise ValueError(f"each key needs one value: K has shape {K.shape}, V has shape {V.shape}")
+    try:
+        leading = np.broadcast_shapes(Q.shape[:-2], K.shape[:-2], V.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"leading axes do not broadcast: Q has shape {Q.shape}, K has shape {K.shape}, V has shape {V.shape}"
+        ) from None
+    return [np.broadcast_to(array, (*leading, *array.shape[-2:])) for array in (Q, K, V)]

@@ -1,0 +1,26 @@
+"""How many threads a matrix product may run on.
+
+Threads that share a small product wait for each other longer than they work, above all where others are busy.
+"""
+
+import functools
+
+from threadpoolctl import ThreadpoolController
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # the environment of a program whose products all run on one thread
+
+
+def on_one_thread(function):
+    """Return the function as one whose matrix products each run on one thread."""
+
+    @functools.wraps(function)
+    def run(*inputs, **options):
+        with _threads().limit(limits=1, user_api="blas"):
+            return function(*inputs, **options)
+
+    return run
+
+
+@functools.cache
+def _threads():
+    return ThreadpoolController()  # NumPy is loaded by now, and with it the library that makes its products
