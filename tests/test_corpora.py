@@ -78,7 +78,7 @@ def test_without_capitals_firm_and_fruit_are_one_word():
         np.testing.assert_array_equal(part["sense"], other["sense"])
 
 
-def test_the_two_relations_are_those_that_are_told():
+def test_the_answers_to_both_relations_are_right():
     corpus = two_relations(np.random.default_rng(6))
     for row, before, same_name in zip(corpus.test["rows"][:50], corpus.test["before"], corpus.test["same_name"]):
         names, items = row // 8, row % 8

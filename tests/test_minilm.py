@@ -49,8 +49,8 @@ def test_another_file_is_refused(tmp_path, monkeypatch, wrong):
         (tmp_path / name).write_bytes(b"another file")
     other = hashlib.sha256(b"another file").hexdigest()
     monkeypatch.setattr(minilm, "SHA256", {name: SHA256[name] if name == wrong else other for name in SHA256})
-    told = f"its SHA-256 is {other[:12]}…, and should be {SHA256[wrong][:12]}…"
-    with pytest.raises(ValueError, match=rf"{wrong} is not the file that was measured: {told}$"):
+    reported = f"its SHA-256 is {other[:12]}…, and should be {SHA256[wrong][:12]}…"
+    with pytest.raises(ValueError, match=rf"{wrong} is not the file that was measured: {reported}$"):
         read_minilm(tmp_path)
 
 
@@ -195,23 +195,23 @@ def test_each_value_lies_within_its_interval():
     assert shares and all(0 <= number <= 1 for part in shares for number in part)
 
 
-def test_what_is_told_of_sinks_follows_from_the_heads():
+def test_what_is_reported_of_sinks_follows_from_the_heads():
     for name in ("[CLS]", "[SEP]"):
         by_layer = np.reshape(BY_HEAD[name], (6, 12)).mean(axis=1)
-        told = FOUND["sinks"][name]
-        np.testing.assert_allclose([value for value, *_ in told["share by layer, 1 to 6"]], by_layer, atol=1e-3)
-        assert abs(told["share"][0] - by_layer.mean()) < 1e-3
-        assert told["heads above .3"] == (np.array(BY_HEAD[name]) > 0.3).sum()
+        reported = FOUND["sinks"][name]
+        np.testing.assert_allclose([value for value, *_ in reported["share by layer, 1 to 6"]], by_layer, atol=1e-3)
+        assert abs(reported["share"][0] - by_layer.mean()) < 1e-3
+        assert reported["heads above .3"] == (np.array(BY_HEAD[name]) > 0.3).sum()
 
 
-def test_what_is_told_of_the_head_follows_from_all_heads():
+def test_what_is_reported_of_the_head_follows_from_all_heads():
     weights, head = IT["weights"], HEADS.index(IT["head"])
     (animal, thing), (other_animal, other_thing) = (
         [value for value, *_ in weights[f"to both nouns, {sentence} sentence"]] for sentence in ("first", "second")
     )
-    told = weights["difference of differences"][0]
-    assert abs(told - (animal - thing - other_animal + other_thing)) < 5e-4
-    assert abs(told - IT["difference of differences of all heads"][head]) < 1e-3
+    reported = weights["difference of differences"][0]
+    assert abs(reported - (animal - thing - other_animal + other_thing)) < 5e-4
+    assert abs(reported - IT["difference of differences of all heads"][head]) < 1e-3
     animals = SENTENCES["it"]["sets"]["animal first"]["a"].split()[1::2]
     assert IT["pairs reported"] == sum(pair.nouns[0] in animals for pair in pairs_of("animal first"))
     assert IT["other sets"]["animal first"]["rank of the head"] == 1
@@ -219,13 +219,13 @@ def test_what_is_told_of_the_head_follows_from_all_heads():
 
 @pytest.mark.parametrize("way", ["off", "mean", "swapped"])
 def test_the_rank_of_the_head_follows_from_what_each_head_does(way):
-    told, head = IT["cause"][f"{way}, each head"], HEADS.index(IT["head"])
-    drops, rank = np.array(told["drop"]), told["rank of the head by drop"]
+    reported, head = IT["cause"][f"{way}, each head"], HEADS.index(IT["head"])
+    drops, rank = np.array(reported["drop"]), reported["rank of the head by drop"]
     assert (drops > drops[head]).sum() + 1 <= rank <= (drops >= drops[head]).sum()
-    assert abs(told["drop of the head"][0] - told["drop"][head]) < 1e-4
+    assert abs(reported["drop of the head"][0] - reported["drop"][head]) < 1e-4
     if way == "off":
         left = IT["cause"]["nothing done"][0] - IT["cause"][f"{IT['head']} off"][0]
-        assert abs(left - told["drop"][head]) < 2e-4
+        assert abs(left - reported["drop"][head]) < 2e-4
 
 
 # --- how it is measured ---------------------------------------------------------------------------
@@ -379,9 +379,9 @@ def test_minilm_computes_what_pytorch_does(model):
     ]
     for seen in read(model, sentences):
         with torch.no_grad():
-            told = theirs(torch.tensor(seen.text.ids)[None], output_hidden_states=True, output_attentions=True)
-        np.testing.assert_allclose(seen.streams, torch.cat(told.hidden_states).numpy(), atol=1e-5)
-        np.testing.assert_allclose(seen.weights, torch.cat(told.attentions).flatten(0, 1).numpy(), atol=1e-5)
+            reported = theirs(torch.tensor(seen.text.ids)[None], output_hidden_states=True, output_attentions=True)
+        np.testing.assert_allclose(seen.streams, torch.cat(reported.hidden_states).numpy(), atol=1e-5)
+        np.testing.assert_allclose(seen.weights, torch.cat(reported.attentions).flatten(0, 1).numpy(), atol=1e-5)
 
 
 def test_minilm_does_what_was_recorded(model):
