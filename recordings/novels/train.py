@@ -37,18 +37,9 @@ def main():
     np.savez_compressed(FOLDER / "model.npz", **novels.quantize(params_at(SHIPPED, STEPS)))
     start = time.time()
     runs = {"novels": [{"seed": seed, "loss": losses[seed], **measure(seed, tokenizer, held)} for seed in SEEDS]}
-    write_recording(
-        "novels",
-        __file__,
-        runs,
-        source=SOURCE,
-        licence="CC BY 4.0",
-        start=start,
-        marks=MARKS,
-        shipped=SHIPPED,
-        sha256={name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in FILES},
-        every=EVERY,
-    )
+    digests = {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in FILES}
+    about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "marks": MARKS, "shipped": SHIPPED}
+    write_recording("novels", __file__, runs, **about, sha256=digests, every=EVERY)
 
 
 if __name__ == "__main__":
