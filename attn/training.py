@@ -1,27 +1,14 @@
 """Training: cross-entropy, Adam, batches, and one loop."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from attn.checks import as_booleans, as_floats
-from attn.course.keeping import remember
-from attn.course.progress import reader_waits, tell_kept
-from attn.course.progress import steps as progress
 from attn.fast import row_max, row_sums
 from attn.tape import leaves
 from attn.threads import on_one_thread
-
-stopped = None  # what was trained when a reader stopped it, or when it diverged
-
-
-class Stopped(KeyboardInterrupt):
-    """A training was interrupted: a notebook shows what became of it, and not the lines at which it was."""
-
-    def _render_traceback_(self):
-        return [str(self)]
 
 
 def cross_entropy(logits, targets, loss_mask=None):
@@ -98,12 +85,12 @@ def batches(rng, steps, size, *arrays):
 
 @dataclass
 class Trained:
-    """What training leaves behind.
+    """What training returns.
 
     Parameters
     ----------
     params : nested dict of arrays
-        As after the last step that was taken.
+        After the last step that was taken.
     losses : list of float
         One for each step, in nats, before the step.
     probes : list
@@ -113,6 +100,24 @@ class Trained:
     params: dict
     losses: list = field(default_factory=list)
     probes: list = field(default_factory=list)
+
+
+class _Unfinished:
+    def __init__(self, message, trained):
+        super().__init__(message)
+        self.trained = trained
+
+
+class Stopped(_Unfinished, KeyboardInterrupt):
+    """A training was interrupted: `trained` holds what it had reached, a `Trained`."""
+
+    def _render_traceback_(self):
+        """Have a notebook print the message alone."""
+        return [str(self)]
+
+
+class Diverged(_Unfinished, FloatingPointError):
+    """A loss or a gradient is not finite: `trained` holds what was reached before, a `Trained`."""
 
 
 class Adam:
@@ -189,13 +194,11 @@ class Adam:
         self._vector -= change
 
 
+@on_one_thread
 def train(
     params, gradients, data, steps, *, learning_rate, warm_up=0, clip=1.0, probe=None, probe_every=1, n_taken=None
 ):
     """Train by Adam with warm-up, linear decay and clipped gradients.
-
-    In a notebook a bar shows how far it is, and training again from the same start on the same batches by the same code
-    returns what came out the first time: `keeping.FOLDER` holds it, `keeping.forget()` erases it.
 
     Parameters
     ----------
@@ -217,7 +220,7 @@ def train(
         Takes params, returns anything worth recording.
     probe_every : int
     n_taken : int, optional
-        How many of the planned steps are taken; all unless given.
+        How many of the planned steps are taken; default: all.
 
     Returns
     -------
@@ -227,51 +230,41 @@ def train(
     ------
     ValueError
         If there are fewer batches than steps.
-    FloatingPointError
-        If a loss or a gradient is not finite; `attn.training.stopped` then holds what was trained so far.
+    Diverged
+        If a loss or a gradient is not finite.
     Stopped
-        If it is interrupted; `attn.training.stopped` then holds what was trained so far.
+        If it is interrupted.
+
+    Notes
+    -----
+    Both `Diverged` and `Stopped` carry what was trained so far: in the next cell of a notebook, `import sys` and
+    `sys.last_value.trained`.
     """
     n_taken = steps if n_taken is None else n_taken
     data = list(islice(data, n_taken))
     if len(data) < n_taken:
         raise ValueError(f"{n_taken} steps need as many batches, but the data ended after {len(data)}")
-    settings = steps, learning_rate, warm_up, clip, probe_every
-    if not reader_waits():
-        return _train(params, gradients, data, probe, *settings)
-    work = partial(_train, params, gradients, data, probe, *settings)
-    trained, known = remember(work, params, gradients, data, probe, settings)
-    if known:
-        tell_kept()
-    return trained
-
-
-@on_one_thread
-def _train(params, gradients, data, probe, steps, learning_rate, warm_up, clip, probe_every):
-    global stopped
     adam = Adam(params)
     trained = Trained(adam.params)
     _keep_freed_memory()
     if probe:
         trained.probes.append(probe(adam.params))
     try:
-        with progress(len(data)) as advance:
-            for step, batch in enumerate(data, start=1):
-                loss, grads = gradients(adam.params, *batch)
-                if not np.isfinite(loss):
-                    raise FloatingPointError(f"the loss is {loss}")
-                adam.step(grads, learning_rate * schedule(step, steps, warm_up), clip=clip)
-                trained.losses.append(loss)
-                if probe and step % probe_every == 0:
-                    trained.probes.append(probe(adam.params))
-                advance()
+        for step, batch in enumerate(data, start=1):
+            loss, grads = gradients(adam.params, *batch)
+            if not np.isfinite(loss):
+                raise FloatingPointError(f"the loss is {loss}")
+            adam.step(grads, learning_rate * schedule(step, steps, warm_up), clip=clip)
+            trained.losses.append(loss)
+            if probe and step % probe_every == 0:
+                trained.probes.append(probe(adam.params))
     except KeyboardInterrupt:
-        stopped, done = trained, len(trained.losses)
-        raise Stopped(f"Stopped after {done} of {steps} steps; attn.training.stopped is what was trained.") from None
+        message = f"Stopped after {len(trained.losses)} of {steps} steps; sys.last_value.trained is what was trained."
+        raise Stopped(message, trained) from None
     except (FloatingPointError, OverflowError) as error:
-        stopped, done = trained, len(trained.losses)
+        done = len(trained.losses)
         advice = f"try a lower learning_rate than {learning_rate:g}" if done else "look at the parameters and the data"
-        raise FloatingPointError(f"training diverged at step {done + 1}: {error}; {advice}") from None
+        raise Diverged(f"training diverged at step {done + 1}: {error}; {advice}", trained) from None
     return trained
 
 

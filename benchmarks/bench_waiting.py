@@ -1,12 +1,11 @@
-"""How long a reader waits for a training who knows of no variable, while two other programs are at work."""
+"""How long a training takes while two other programs are at work, if no variable limits the threads."""
 
 import os
 import subprocess
 import sys
 
 TRAINING = """
-import sys, time
-sys.path.insert(0, "recordings")
+import time
 from recordings.learning_to_attend import learn
 start = time.perf_counter()
 learn(0, 2, 64, 2000, n_taken=100)

@@ -1,10 +1,10 @@
 """Where words lie in key space and query space, before and after training: what chapter 13 shows of it.
 
-    .venv/bin/python recordings/key_spaces.py
+    .venv/bin/python -m recordings.key_spaces
 
-trains ten translators of each kind until they translate nearly without error, and writes key_spaces.json beside this
-file.
-The kinds differ in one thing: by how much their embeddings are multiplied before training begins.
+trains ten translators of each kind until they translate nearly without error, and writes
+attn/data/recordings/key_spaces.json. The kinds differ in one thing: by how much their embeddings are multiplied before
+training begins.
 """
 
 import numpy as np
@@ -16,7 +16,9 @@ from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
-STEPS, EVERY, SEEDS, STARTS = 600, 150, range(10), (1, 0.02)
+SOURCE = "the toy translations attn.course.corpora.apples, seed 0"
+STEPS, EVERY, SEEDS = 600, 150, range(10)
+KINDS = {"1": (1,), "0.02": (0.02,)}  # by how much the embeddings are multiplied
 CORPUS = apples(np.random.default_rng(0))
 SENTENCE = "Apple iPhone is an amazing phone. I like it better than an apple."
 PRONOUNS = {
@@ -80,33 +82,35 @@ def rest(table, pair):
     return np.mean([table[pair[1], other] for other in range(len(table)) if other not in pair])
 
 
-def look(params):
+def all_cosines(params):
     """Return the cosines of all pairs of words of the sentence in layer 1; and, in layer 2, of pronouns with nouns and
     with the rest of their sentences."""
     pairs = np.triu_indices(len(SENTENCE.split()), 1)
-    found = dict(zip(["keys", "queries", "scores"], spaces(params, SENTENCE, 0), strict=True))
-    pronouns = [[(table[pair], rest(table, pair)) for table in spaces(params, text, 1)[:2]]
-                for text, pair in PRONOUNS.items()]  # fmt: skip
-    return {name: table[pairs].round(3).tolist() for name, table in found.items()} | {
-        "pronouns": np.round(pronouns, 3).tolist()
-    }
+    keys, queries, scores = (table[pairs].round(3).tolist() for table in spaces(params, SENTENCE, layer=0))
+    pronouns = [
+        [(table[pair], rest(table, pair)) for table in spaces(params, text, layer=1)[:2]]
+        for text, pair in PRONOUNS.items()
+    ]
+    return {"keys": keys, "queries": queries, "scores": scores, "pronouns": np.round(pronouns, 3).tolist()}
 
 
 def learn(seed, start, n_taken=None):
-    """Return mean losses of `EVERY` steps each, shares of sentences translated right before the first and after each
-    of these, and where words lie before and after. If it is given, only `n_taken` of the steps are taken."""
+    """Return the losses, the shares of sentences translated right, and where words lie before and after training."""
     params = untrained(seed, start)
     rows = CORPUS.train["source"], CORPUS.train["target"]
     data = batches(np.random.default_rng(seed), STEPS, 32, *rows)
     run = train(
-        *(params, gradients, data, STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken, "probe": share_right},
-    )
-    losses = mean_losses(run.losses, EVERY)
-    looks = {"before": look(params), "after": look(run.params)}
-    return {"seed": seed, "loss": losses, "right": np.round(run.probes, 4).tolist(), **looks}
+        params, gradients, data, STEPS,
+        learning_rate=5e-3, warm_up=50, probe=share_right, probe_every=EVERY, n_taken=n_taken,
+    )  # fmt: skip
+    return {
+        "seed": seed,
+        "loss": mean_losses(run.losses, EVERY),
+        "right": np.round(run.probes, 4).tolist(),
+        "before": all_cosines(params),
+        "after": all_cosines(run.params),
+    }
 
 
 if __name__ == "__main__":
-    kinds = {str(start): (start,) for start in STARTS}
-    record(__file__, "the toy translations attn.course.corpora.apples, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

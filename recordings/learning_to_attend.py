@@ -1,8 +1,8 @@
 """Which noun is "it"? One layer of attention and two, trained to the end: what chapter 12 shows of it.
 
-    .venv/bin/python recordings/learning_to_attend.py
+    .venv/bin/python -m recordings.learning_to_attend
 
-trains five models of each kind, and writes learning_to_attend.json beside this file.
+trains five models of each kind, and writes attn/data/recordings/learning_to_attend.json.
 """
 
 from functools import partial
@@ -14,6 +14,7 @@ from attn.course.corpora import coreference
 from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
+SOURCE = "the toy sentences attn.course.corpora.coreference, seed 0"
 EVERY, SEEDS = 100, range(5)
 KINDS = {"1": (1, 64, 8000), "1, wide MLP": (1, 192, 8000), "2": (2, 64, 2000)}  # layers, width of the MLP, steps
 CORPUS = coreference(np.random.default_rng(0))
@@ -40,22 +41,19 @@ def share_right(config, part, params):
 
 
 def learn(seed, n_layers, d_ff, steps, n_taken=None):
-    """Return losses, each a mean over `EVERY` steps, and shares of right answers before the first and after the last of
-    them; of the first `n_taken` of the planned steps only, if it is given."""
+    """Return the losses, and the shares right on sentences of the training and on new ones."""
     rng, config, rows = np.random.default_rng(seed), sizes(n_layers, d_ff), CORPUS.train
     params = init_transformer(rng, config, dtype=np.float64)
     data = batches(rng, steps, 64, rows["sentences"], rows["answers"])
     run = train(
-        *(params, partial(gradients, config), data, steps),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken},
+        params, partial(gradients, config), data, steps,
+        learning_rate=5e-3, warm_up=50,
         probe=lambda params: [share_right(config, part, params) for part in (CORPUS.train, CORPUS.test)],
-    )
+        probe_every=EVERY, n_taken=n_taken,
+    )  # fmt: skip
     seen, new = np.round(run.probes, 4).T.tolist()
-    losses = mean_losses(run.losses, EVERY)
-    return {"seed": seed, "loss": losses, "seen": seen, "new": new}
+    return {"seed": seed, "loss": mean_losses(run.losses, EVERY), "seen": seen, "new": new}
 
 
 if __name__ == "__main__":
-    record(
-        __file__, "the toy sentences attn.course.corpora.coreference, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY
-    )
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,9 +1,9 @@
-"""How a model may be told where words stand: five ways, a task that needs the order and one that does not: chapter 8.
+"""How a model may know where words stand: five ways, a task that needs the order and one that does not: chapter 8.
 
-    .venv/bin/python recordings/positions.py
+    .venv/bin/python -m recordings.positions
 
-trains five models of each kind on texts of 16 letters, tests them on texts of 16 and of 32, and writes positions.json
-beside this file.
+trains five models of each kind on texts of 16 letters, tests them on texts of 16 and of 32, and writes
+attn/data/recordings/positions.json.
 """
 
 from functools import partial
@@ -14,6 +14,7 @@ from attn import Forbid, Tape, TransformerConfig, decoder, encoder, init_transfo
 from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
+SOURCE = "random letters"
 EVERY, SEEDS, STEPS = 100, range(5), 1500
 LETTERS, LENGTH = 10, 16
 APART = np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)))
@@ -62,7 +63,7 @@ def gradients(model, config, params, text, answers, asked):
 def hits(model, config, task, length, params, *, wrongly=False, interventions=()):
     """Return which answers are right on texts not seen, and where something is asked: arrays of bool, shape (200, n).
 
-    `wrongly`: the letters of each text are told in another order than the one that is asked about.
+    `wrongly`: the model reads the letters of each text in another order than the one that is asked about.
     """
     rng = np.random.default_rng(10**6)
     text, answers, asked = task(rng, 200, length)
@@ -72,34 +73,38 @@ def hits(model, config, task, length, params, *, wrongly=False, interventions=()
     return model(params, config, text, interventions=interventions).argmax(axis=-1) == answers, asked
 
 
-def share_right(*setting, **options):
-    right, asked = hits(*setting, **options)
+def share_right(model, config, task, length, params, **options):
+    right, asked = hits(model, config, task, length, params, **options)
     return round(float(right[asked].mean()), 4)
 
 
 def learn(seed, task, way, model, n_layers, n_taken=None):
-    """Return losses, each a mean over `EVERY` steps, and shares of right answers at both lengths before the first and
-    after each of these. At the end, the share by place in long texts; where places are told wrongly; and in long texts
-    where nobody may look further than in training, or at a middle distance. If it is given, only `n_taken` of the steps
-    are taken."""
+    """Return the losses and the shares right at both lengths. At the end, the share by place in long texts; the share
+    if the letters are read in a wrong order; and the shares in long texts if no token may look further than in
+    training, or at a middle distance."""
     rng, config, task, model = np.random.default_rng(seed), sizes(way, n_layers), TASKS[task], MODELS[model]
     params = init_transformer(rng, config, dtype=np.float64)
+    data = (task(rng, 32, LENGTH) for _ in range(STEPS))
+    right = partial(share_right, model, config, task)
     run = train(
-        *(params, partial(gradients, model, config), (task(rng, 32, LENGTH) for _ in range(STEPS)), STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken},
-        probe=lambda params: [share_right(model, config, task, n, params) for n in (LENGTH, 2 * LENGTH)],
-    )
+        params, partial(gradients, model, config), data, STEPS,
+        learning_rate=5e-3, warm_up=50,
+        probe=lambda params: [right(length, params) for length in (LENGTH, 2 * LENGTH)],
+        probe_every=EVERY, n_taken=n_taken,
+    )  # fmt: skip
     short, long = np.transpose(run.probes).tolist()
-    setting = model, config, task
-    by_place, _ = hits(*setting, 2 * LENGTH, run.params)
+    by_place, _ = hits(model, config, task, 2 * LENGTH, run.params)
     return {
-        **{"seed": seed, "loss": mean_losses(run.losses, EVERY), "short": short, "long": long},
+        "seed": seed,
+        "loss": mean_losses(run.losses, EVERY),
+        "short": short,
+        "long": long,
         "by place": by_place.mean(axis=0).round(2).tolist(),
-        "wrongly": share_right(*setting, LENGTH, run.params, wrongly=True),
-        "long, none far": share_right(*setting, 2 * LENGTH, run.params, interventions=[Forbid(FAR)]),
-        "long, none middling": share_right(*setting, 2 * LENGTH, run.params, interventions=[Forbid(MIDDLE)]),
+        "wrongly": right(LENGTH, run.params, wrongly=True),
+        "long, none far": right(2 * LENGTH, run.params, interventions=[Forbid(FAR)]),
+        "long, none middling": right(2 * LENGTH, run.params, interventions=[Forbid(MIDDLE)]),
     }
 
 
 if __name__ == "__main__":
-    record(__file__, "random letters", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,8 +1,8 @@
-"""Small tales, told by one layer and by two, with and without an MLP: what chapter 14 shows of it.
+"""Small tales, learned by one layer and by two, with and without an MLP: what chapter 14 shows of it.
 
-    .venv/bin/python recordings/small_tales.py
+    .venv/bin/python -m recordings.small_tales
 
-trains ten models of each kind, and writes small_tales.json beside this file.
+trains ten models of each kind, and writes attn/data/recordings/small_tales.json.
 """
 
 from functools import partial
@@ -14,6 +14,7 @@ from attn.course.corpora import tales
 from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
 
+SOURCE = "the toy tales attn.course.corpora.tales, seed 0"
 STEPS, EVERY, SEEDS = 600, 25, range(10)
 KINDS = {"1 layer, no MLP": (1, 0), "1 layer, MLP": (1, 64), "2 layers, no MLP": (2, 0), "2 layers, MLP": (2, 64)}
 CORPUS = tales(np.random.default_rng(0))
@@ -34,7 +35,7 @@ def gradients(config, params, rows):
     return loss, tape.gradients(params, (logits, grad))
 
 
-def judge(config, params):
+def evaluate(config, params):
     """Return the loss on tales not seen, and the shares right of "he or she" and of "sad or glad"."""
     rows = CORPUS.test["tales"]
     logits = decoder(params, config, rows[:, :-1])
@@ -44,20 +45,23 @@ def judge(config, params):
 
 
 def learn(seed, n_layers, d_ff, n_taken=None):
-    """Return the mean losses of `EVERY` steps each, and what `judge` says before the first and after each of these. If
-    it is given, only `n_taken` of the steps are taken."""
+    """Return the losses, and on new tales the losses and the shares right of two words."""
     rng, config = np.random.default_rng(seed), sizes(n_layers, d_ff)
     params = init_transformer(rng, config, dtype=np.float64)
     data = batches(rng, STEPS, 32, CORPUS.train["tales"])
     run = train(
-        *(params, partial(gradients, config), data, STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 20, "probe_every": EVERY, "n_taken": n_taken},
-        probe=partial(judge, config),
-    )
-    losses = mean_losses(run.losses, EVERY)
+        params, partial(gradients, config), data, STEPS,
+        learning_rate=5e-3, warm_up=20, probe=partial(evaluate, config), probe_every=EVERY, n_taken=n_taken,
+    )  # fmt: skip
     new, he_or_she, sad_or_glad = np.round(run.probes, 4).T.tolist()
-    return {"seed": seed, "loss": losses, "new": new, "he or she": he_or_she, "sad or glad": sad_or_glad}
+    return {
+        "seed": seed,
+        "loss": mean_losses(run.losses, EVERY),
+        "new": new,
+        "he or she": he_or_she,
+        "sad or glad": sad_or_glad,
+    }
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy tales attn.course.corpora.tales, seed 0", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,10 +1,8 @@
 """Training with the root and without: what chapter 14 shows of it.
 
-    .venv/bin/python recordings/the_root.py
+    .venv/bin/python -m recordings.the_root
 
-trains five models of each kind, and writes the_root.json beside this file. A kind is what the scores are divided by, by
-how much W_Q and W_K are multiplied before training begins, the learning rate and warm-up of all parameters, and how
-many steps are taken.
+trains five models of each kind, and writes attn/data/recordings/the_root.json.
 """
 
 from functools import partial
@@ -16,8 +14,9 @@ from attn.course.corpora import repeated
 from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
 
+SOURCE = "the toy rows attn.course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
-KINDS = {
+KINDS = {  # what scores are divided by, what W_Q and W_K are first multiplied by, learning rate, warm-up, steps
     "with the root": (16, 1, 5e-3, 20, 4000),
     "without": (1, 1, 5e-3, 20, 4000),
     "without, quiet start": (1, 1 / 4, 5e-3, 20, 4000),
@@ -35,7 +34,7 @@ def gradients(config, params, rows, known):
 
 
 def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
-    """Return mean losses of `EVERY` steps each. If it is given, only `n_taken` of the steps are taken."""
+    """Return the losses."""
     config = TransformerConfig(
         vocab_size=20, d_model=32, n_heads=1, d_k=256, d_ff=0, n_layers=2, positions="relative", activation="relu",
         biases="mlp", unembedding="separate", scale=1 / divisor,
@@ -51,4 +50,4 @@ def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
 
 
 if __name__ == "__main__":
-    record(__file__, "the toy rows attn.course.corpora.repeated", learn, KINDS, seeds=SEEDS, every=EVERY)
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

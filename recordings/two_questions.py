@@ -1,8 +1,8 @@
 """Two questions about a row, and one, two or four heads to answer them: what chapter 14 shows of it.
 
-    .venv/bin/python recordings/two_questions.py
+    .venv/bin/python -m recordings.two_questions
 
-trains five models of each kind, and writes two_questions.json beside this file.
+trains five models of each kind, and writes attn/data/recordings/two_questions.json.
 """
 
 from functools import partial
@@ -16,7 +16,9 @@ from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
-STEPS, EVERY, SEEDS, HEADS = 4000, 100, range(5), (1, 2, 4)
+SOURCE = "the toy rows attn.course.corpora.two_relations, seed 0"
+STEPS, EVERY, SEEDS = 4000, 100, range(5)
+KINDS = {"1": (1,), "2": (2,), "4": (4,)}  # how many heads
 CORPUS = two_relations(np.random.default_rng(0))
 ASKED = ("before", "same_name")
 
@@ -36,9 +38,9 @@ def answer(config, params, rows):
 def gradients(config, params, rows, *targets):
     with Tape() as tape:
         answers = answer(config, params, rows)
-    pairs = zip(answers, targets, strict=True)
-    losses, grads = zip(*[cross_entropy(logits, np.maximum(t, 0), t >= 0) for logits, t in pairs], strict=True)
-    return sum(losses), tape.gradients(params, *zip(answers, grads, strict=True))
+    found = [cross_entropy(logits, np.maximum(wanted, 0), wanted >= 0) for logits, wanted in zip(answers, targets)]
+    pairs = [(logits, grad) for logits, (_, grad) in zip(answers, found)]
+    return sum(loss for loss, _ in found), tape.gradients(params, *pairs)
 
 
 def shares_right(config, params):
@@ -60,24 +62,25 @@ def weights_on(config, params):
 
 
 def learn(seed, n_heads, n_taken=None):
-    """Return mean losses of `EVERY` steps each; shares of right answers to both questions before the first and after
-    each of these; and where the heads look in the end. If it is given, only `n_taken` of the steps are taken."""
+    """Return the losses, the shares right of both questions, and what the heads attend to at the end."""
     rng, config = np.random.default_rng(seed), sizes(n_heads)
     params = {"layers": init_transformer(rng, config, dtype=np.float64)}
     params |= {name: init_linear(rng, 32, 8, dtype=np.float64) for name in ASKED}
     rows = [CORPUS.train[name] for name in ("rows", *ASKED)]
+    data = batches(np.random.default_rng(seed), STEPS, 64, *rows)
     run = train(
-        *(params, partial(gradients, config)),
-        *(batches(np.random.default_rng(seed), STEPS, 64, *rows), STEPS),
-        **{"learning_rate": 5e-3, "warm_up": 50, "probe_every": EVERY, "n_taken": n_taken},
-        probe=partial(shares_right, config),
-    )
-    losses = mean_losses(run.losses, EVERY)
-    shares = np.round(run.probes, 4).T.tolist()
-    looks = weights_on(config, run.params)
-    return {"seed": seed, "loss": losses, **dict(zip(ASKED, shares, strict=True)), "weights": looks}
+        params, partial(gradients, config), data, STEPS,
+        learning_rate=5e-3, warm_up=50, probe=partial(shares_right, config), probe_every=EVERY, n_taken=n_taken,
+    )  # fmt: skip
+    before, same_name = np.round(run.probes, 4).T.tolist()
+    return {
+        "seed": seed,
+        "loss": mean_losses(run.losses, EVERY),
+        "before": before,
+        "same_name": same_name,
+        "weights": weights_on(config, run.params),
+    }
 
 
 if __name__ == "__main__":
-    kinds = {str(n_heads): (n_heads,) for n_heads in HEADS}
-    record(__file__, "the toy rows attn.course.corpora.two_relations, seed 0", learn, kinds, seeds=SEEDS, every=EVERY)
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

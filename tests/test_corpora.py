@@ -78,7 +78,7 @@ def test_without_capitals_firm_and_fruit_are_one_word():
         np.testing.assert_array_equal(part["sense"], other["sense"])
 
 
-def test_the_two_relations_are_those_that_are_told():
+def test_the_answers_to_both_relations_are_right():
     corpus = two_relations(np.random.default_rng(6))
     for row, before, same_name in zip(corpus.test["rows"][:50], corpus.test["before"], corpus.test["same_name"]):
         names, items = row // 8, row % 8
@@ -137,22 +137,18 @@ def test_tokens_and_sentences_are_turned_into_each_other_or_refused():
         corpus.decode([0, len(corpus.words)])
 
 
-def test_rows_that_cannot_repeat_are_refused():
-    with pytest.raises(ValueError, match="at least 10, but they are 20 and 3"):
-        repeated(np.random.default_rng(7), 2, n_symbols=3)
-    with pytest.raises(ValueError, match="they are 8 and 20"):
-        repeated(np.random.default_rng(7), 2, length=8)
+@pytest.mark.parametrize("length", [9, 42])
+def test_rows_that_cannot_repeat_are_refused(length):
+    with pytest.raises(ValueError, match=f"length must be from 10 to 41, but is {length}"):
+        repeated(np.random.default_rng(7), 2, length=length)
 
 
-@pytest.mark.parametrize(
-    ("name", "share"), [(name, 1 / 4 if name in ("coreference", "fortunes") else 1 / 10) for name in CORPORA]
-)
-def test_the_share_for_the_test_is_as_told(name, share):
+@pytest.mark.parametrize("name", CORPORA)
+def test_a_tenth_or_a_quarter_is_held_out(name):
     make, rows = CORPORA[name]
-    for told, options in [(share, {}), (1 / 3, {"share_for_test": 1 / 3})]:
-        corpus = make(np.random.default_rng(1), **options)
-        n_test, n = len(corpus.test[rows]), len(corpus.test[rows]) + len(corpus.train[rows])
-        assert abs(n_test - told * n) <= 0.5
+    corpus, share = make(np.random.default_rng(1)), 1 / 4 if name in ("coreference", "fortunes") else 1 / 10
+    n_test, n = len(corpus.test[rows]), len(corpus.test[rows]) + len(corpus.train[rows])
+    assert abs(n_test - share * n) <= 0.5
 
 
 def test_pairs_of_nouns_are_parted_by_lot():

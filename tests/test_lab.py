@@ -26,13 +26,17 @@ def place(start):
 
 SLOW = """import time
 import numpy as np
-from attn import training
+from attn.course.progress import each
+from attn.training import train
 
 def gradients(params, row):
     time.sleep(0.5)
     return 1.0, {"W": row}
 
-training.train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, learning_rate=0.1)
+def learn(seed):
+    return train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, learning_rate=0.1)
+
+models = [learn(seed) for seed in each(range(5))]
 """
 
 
@@ -58,7 +62,7 @@ READER = """from attn.figures import NovelReader
 reader = NovelReader(["Emma was"])
 reader"""
 OWN = {
-    "slow": (SLOW, "print(type(training.stopped).__name__)"),
+    "slow": (SLOW, "import sys; print(type(sys.last_value.trained).__name__)"),
     "reader": (READER, "print(reader.text, reader.off)"),
     "explorer": (EXPLORER, WEIGHTS, KNOB),
 }
@@ -226,7 +230,7 @@ def test_who_stops_a_training_stops_the_run_and_finds_what_was_trained(opened):
     page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.locator(".jp-OutputArea [role=progressbar], .jp-OutputArea .widget-hprogress").first.wait_for()  # it trains
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
-    said = page.locator(".jp-Notebook-cell").first.get_by_text("attn.training.stopped is what was trained")
+    said = page.locator(".jp-Notebook-cell").first.get_by_text("sys.last_value.trained is what was trained")
     said.wait_for()
     counts = "window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map((cell) => cell.execution_count)"
     page.wait_for_function("document.querySelectorAll('.jp-Notebook-ExecutionIndicator[data-status=idle]').length")

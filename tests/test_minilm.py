@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import re
-from collections import Counter
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import nbformat
@@ -20,9 +20,14 @@ from attn.course import minilm
 from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.course.recordings import FOLDER, read_recording
 from book import build
-from recordings.minilm import measure as script
+from recordings.minilm.adjectives import adjectives
+from recordings.minilm.arithmetic import mean_interval
+from recordings.minilm.heads import LEVELS, mean_weights, pattern_letters, sinks
+from recordings.minilm.model import SENTENCES, Model, mixtures, read, with_mixture, without_edges, without_heads
+from recordings.minilm.pairs import Pair, difference_of_differences, edges_from_it, pairs_of
+from recordings.minilm.senses import nearest, sentences_of
 
-SMALL = replace(CONFIG, vocab_size=13, n_positions=17)
+SMALL = replace(CONFIG, vocab_size=130, n_positions=31)
 ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns")}
 FOUND, KEPT = ABOUT["minilm"]["runs"], ABOUT["minilm_patterns"]["runs"]
 HEADS, BY_HEAD, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
@@ -44,8 +49,8 @@ def test_another_file_is_refused(tmp_path, monkeypatch, wrong):
         (tmp_path / name).write_bytes(b"another file")
     other = hashlib.sha256(b"another file").hexdigest()
     monkeypatch.setattr(minilm, "SHA256", {name: SHA256[name] if name == wrong else other for name in SHA256})
-    told = f"its SHA-256 is {other[:12]}…, and should be {SHA256[wrong][:12]}…"
-    with pytest.raises(ValueError, match=rf"{wrong} is not the file that was measured: {told}$"):
+    reported = f"its SHA-256 is {other[:12]}…, and should be {SHA256[wrong][:12]}…"
+    with pytest.raises(ValueError, match=rf"{wrong} is not the file that was measured: {reported}$"):
         read_minilm(tmp_path)
 
 
@@ -152,7 +157,7 @@ def test_a_kept_pattern_has_rows_that_sum_to_one(place):
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=0.005 * len(sentence["tokens"]))
     assert abs(weights.sum(axis=-1).mean() - 1) < 0.01
     assert sentence["tokens"][0] == "[CLS]" and sentence["tokens"][-1] == "[SEP]"
-    assert sentence["text"] == script.SENTENCES["shown"][place] and len(sentence["off: change of tokens"]) == 72
+    assert sentence["text"] == SENTENCES["shown"][place] and len(sentence["off: change of tokens"]) == 72
 
 
 def test_the_kept_patterns_show_what_was_found():
@@ -190,71 +195,67 @@ def test_each_value_lies_within_its_interval():
     assert shares and all(0 <= number <= 1 for part in shares for number in part)
 
 
-def test_what_is_told_of_sinks_follows_from_the_heads():
+def test_what_is_reported_of_sinks_follows_from_the_heads():
     for name in ("[CLS]", "[SEP]"):
         by_layer = np.reshape(BY_HEAD[name], (6, 12)).mean(axis=1)
-        told = FOUND["sinks"][name]
-        np.testing.assert_allclose([value for value, *_ in told["share by layer, 1 to 6"]], by_layer, atol=1e-3)
-        assert abs(told["share"][0] - by_layer.mean()) < 1e-3
-        assert told["heads above .3"] == (np.array(BY_HEAD[name]) > 0.3).sum()
+        reported = FOUND["sinks"][name]
+        np.testing.assert_allclose([value for value, *_ in reported["share by layer, 1 to 6"]], by_layer, atol=1e-3)
+        assert abs(reported["share"][0] - by_layer.mean()) < 1e-3
+        assert reported["heads above .3"] == (np.array(BY_HEAD[name]) > 0.3).sum()
 
 
-def test_what_is_told_of_the_head_follows_from_all_heads():
+def test_what_is_reported_of_the_head_follows_from_all_heads():
     weights, head = IT["weights"], HEADS.index(IT["head"])
     (animal, thing), (other_animal, other_thing) = (
         [value for value, *_ in weights[f"to both nouns, {sentence} sentence"]] for sentence in ("first", "second")
     )
-    told = weights["difference of differences"][0]
-    assert abs(told - (animal - thing - other_animal + other_thing)) < 5e-4
-    assert abs(told - IT["difference of differences of all heads"][head]) < 1e-3
-    animals = script.SENTENCES["it"]["sets"]["animal first"]["a"].split()[1::2]
-    counts = Counter("/".join(pair.adjectives) for pair in script.pairs_of("animal first") if pair.nouns[0] in animals)
-    by_words = IT["difference of differences by adjectives"]
-    assert sum(counts.values()) == IT["pairs reported"] and counts.keys() == by_words.keys()
-    assert abs(told - sum(by_words[words] * n for words, n in counts.items()) / IT["pairs reported"]) < 5e-4
+    reported = weights["difference of differences"][0]
+    assert abs(reported - (animal - thing - other_animal + other_thing)) < 5e-4
+    assert abs(reported - IT["difference of differences of all heads"][head]) < 1e-3
+    animals = SENTENCES["it"]["sets"]["animal first"]["a"].split()[1::2]
+    assert IT["pairs reported"] == sum(pair.nouns[0] in animals for pair in pairs_of("animal first"))
     assert IT["other sets"]["animal first"]["rank of the head"] == 1
 
 
 @pytest.mark.parametrize("way", ["off", "mean", "swapped"])
 def test_the_rank_of_the_head_follows_from_what_each_head_does(way):
-    told, head = IT["cause"][f"{way}, each head"], HEADS.index(IT["head"])
-    for measure, rank in (("drop", "rank of the head by drop"), ("change of it", "rank of the head by change")):
-        values = np.array(told[measure])
-        assert (values > values[head]).sum() + 1 <= told[rank] <= (values >= values[head]).sum()
-    assert abs(told["drop of the head"][0] - told["drop"][head]) < 1e-4
+    reported, head = IT["cause"][f"{way}, each head"], HEADS.index(IT["head"])
+    drops, rank = np.array(reported["drop"]), reported["rank of the head by drop"]
+    assert (drops > drops[head]).sum() + 1 <= rank <= (drops >= drops[head]).sum()
+    assert abs(reported["drop of the head"][0] - reported["drop"][head]) < 1e-4
     if way == "off":
         left = IT["cause"]["nothing done"][0] - IT["cause"][f"{IT['head']} off"][0]
-        assert abs(left - told["drop"][head]) < 2e-4
+        assert abs(left - reported["drop"][head]) < 2e-4
 
 
 # --- how it is measured ---------------------------------------------------------------------------
 
 
 def test_no_anchor_stands_in_a_sentence_of_its_word(monkeypatch):
-    for word, part in script.product(script.SENTENCES["senses"], ("templates", "misleading")):
-        sentences, senses, templates = script.sentences_of(word, part)
+    for word, part in product(SENTENCES["senses"], ("templates", "misleading")):
+        sentences, senses, templates = sentences_of(word, part)
         assert len(sentences) == len(senses) == len(templates) == 6 * len(set(templates))
     with_anchor = {"anchors": {"animal": ["otter"]}, "templates": {"animal": ["A mole met the {}. | fox, otter"]}}
-    monkeypatch.setitem(script.SENTENCES["senses"], "mole", with_anchor)
+    monkeypatch.setitem(SENTENCES["senses"], "mole", with_anchor)
     with pytest.raises(ValueError, match=r"the anchor \{'otter'\} stands in 'A mole met the otter.'"):
-        script.sentences_of("mole", "templates")
+        sentences_of("mole", "templates")
 
 
 def test_whole_templates_are_drawn():
     values, groups = np.array([0, 0, 0, 1, 1, 1.0]), ["a"] * 3 + ["b"] * 3
-    assert script.mean_interval(values, groups) == [0.5, 0, 1]
-    value, low, high = script.mean_interval(values, range(6))
+    assert mean_interval(values, groups) == [0.5, 0, 1]
+    value, low, high = mean_interval(values, range(6))
     assert value == 0.5 and 0 < low < 0.5 < high < 1
 
 
 def test_a_pair_counts_by_how_much_the_first_noun_leads_more_in_the_first_sentence():
     values = np.array([[[5, 2], [1, 4.0]], [[1, 1], [2, 0.0]]])
-    assert script.difference_of_differences(values).tolist() == [6, -2]
+    assert difference_of_differences(values).tolist() == [6, -2]
 
 
 def test_the_nearest_anchor_is_found_from_the_middle_of_all():
     anchors = np.array([[10, 1], [9, -1.0]])
-    assert script.nearest(np.array([[3, 1.8], [1, 2.2]]), np.array([2, 2]), anchors).tolist() == [0, 1]
+    assert nearest(np.array([[3, 1.8], [1, 2.2]]), np.array([2, 2]), anchors).tolist() == [0, 1]
 
 
 def small_model(rng):
@@ -262,34 +263,50 @@ def small_model(rng):
     known = {}
 
     def tokenize(text):
-        words = text.split()
-        ends = np.cumsum([len(word) + 1 for word in words]) - 1
+        spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+        words = [text[slice(*span)] for span in spans]
         return SimpleNamespace(
             ids=[0, *(known.setdefault(word, len(known) + 1) for word in words), 0],
             tokens=["[CLS]", *words, "[SEP]"],
             word_ids=[None, *range(len(words)), None],
-            word_to_chars=[(end - len(word), end) for end, word in zip(ends, words)].__getitem__,
+            word_to_chars=spans.__getitem__,
         )
 
-    return script.Model(minilm._as_params(file_of_pytorch(rng)), SMALL, SimpleNamespace(encode=tokenize))
+    return Model(minilm._as_params(file_of_pytorch(rng)), SMALL, SimpleNamespace(encode=tokenize))
 
 
-def test_a_head_that_is_told_what_it_writes_anyway_changes_nothing():
+def names(part):
+    return {name: names(below) for name, below in part.items()} if isinstance(part, dict) else None
+
+
+def test_what_is_measured_of_a_small_model_has_the_names_that_were_recorded(monkeypatch):
+    model, about = small_model(np.random.default_rng(0)), SENTENCES["adjectives"]
+    monkeypatch.setitem(
+        SENTENCES, "adjectives", {**about, "before": about["before"][:4], "behind": about["behind"][:2]}
+    )
+    monkeypatch.setitem(SENTENCES, "natural", SENTENCES["natural"][:2])
+    for rule, found in adjectives(model).items():
+        assert found["head"] in HEADS
+        assert names(found) == {name: names(FOUND["adjectives"][rule][name]) for name in found}
+    assert names(sinks(model)) == names(FOUND["sinks"])
+
+
+def test_a_head_whose_own_mixture_is_given_changes_nothing():
     model = small_model(np.random.default_rng(0))
-    (plain,) = script.read(model, ["1 2 3 4"])
-    own = script.mixtures(model, "1 2 3 4")[HEADS.index("3.5")]
-    (same,) = script.read(script.dictated(model, "3.5", own), ["1 2 3 4"])
+    (plain,) = read(model, ["1 2 3 4"])
+    own = mixtures(model, "1 2 3 4")[HEADS.index("3.5")]
+    (same,) = read(with_mixture(model, "3.5", own), ["1 2 3 4"])
     np.testing.assert_allclose(same.streams, plain.streams, atol=1e-10)
-    (off,) = script.read(script.without(model, ["3.5"]), ["1 2 3 4"])
-    (nothing,) = script.read(script.dictated(model, "3.5", np.zeros(32)), ["1 2 3 4"])
+    (off,) = read(without_heads(model, ["3.5"]), ["1 2 3 4"])
+    (nothing,) = read(with_mixture(model, "3.5", np.zeros(32)), ["1 2 3 4"])
     np.testing.assert_allclose(off.streams, nothing.streams, atol=1e-10)
     assert np.abs(off.streams[3] - plain.streams[3]).max() > 1e-3 and (off.streams[2] == plain.streams[2]).all()
 
 
 def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
     model = small_model(np.random.default_rng(0))
-    blind = script.blind(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
-    for text, seen in zip(("1 2 3", "2 3 1"), script.read(blind, ["1 2 3", "2 3 1"])):
+    cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
+    for text, seen in zip(("1 2 3", "2 3 1"), read(cut, ["1 2 3", "2 3 1"])):
         row, column = seen.text.place("1").start, seen.text.place("2").start
         assert seen.text.text == text and np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("2.7"), row, column]]
 
@@ -299,9 +316,9 @@ def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
 )
 def test_edges_go_from_it_to_what_is_asked_for(part, seen):
     model, frame = small_model(np.random.default_rng(0)), "the cat sat on the mat because it was {}"
-    pair = script.Pair((frame.format("tired"), frame.format("soft")), ("cat", "mat"), ("tired", "soft"))
+    pair = Pair((frame.format("tired"), frame.format("soft")), ("cat", "mat"), ("tired", "soft"))
     text = encode(model.tokenizer, pair.sentences[1])
-    edges = script.edges_from_it([pair], part, text)
+    edges = edges_from_it([pair], part, text)
     assert [(query, text.tokens[key]) for query, key in edges] == [(8, word) for word in seen]
     assert part or edges[0][1] == 5
 
@@ -309,7 +326,7 @@ def test_edges_go_from_it_to_what_is_asked_for(part, seen):
 def test_texts_are_returned_in_their_order_whatever_their_lengths():
     model = small_model(np.random.default_rng(0))
     texts = ["1 2 3", "4", "5 6 7", "8 9"]
-    for text, seen in zip(texts, script.read(model, texts)):
+    for text, seen in zip(texts, read(model, texts)):
         with Trace() as trace:
             encoder(model.params, model.config, encode(model.tokenizer, text).ids)
         assert seen.text.text == text
@@ -317,7 +334,7 @@ def test_texts_are_returned_in_their_order_whatever_their_lengths():
         np.testing.assert_allclose(seen.weights[:12], trace.layers[0].attention.weights, atol=1e-10)
 
 
-def test_looks_are_told_apart():
+def test_weights_to_the_word_before_after_itself_and_the_rest_are_kept_apart():
     n, kinds = 6, {"previous": -1, "next": 1, "self": 0}
     ids = np.array([10, 1, 2, 1, 3, 10])
     weights = np.zeros((5, n, n))
@@ -326,17 +343,17 @@ def test_looks_are_told_apart():
             weights[row, i, np.clip(i + step, 0, n - 1)] = 1
     weights[3, :, 0] = 1
     weights[4, [1, 3], [3, 1]] = 1
-    found = script.looks(SimpleNamespace(text=SimpleNamespace(ids=ids), weights=weights))
+    found = mean_weights(SimpleNamespace(text=SimpleNamespace(ids=ids), weights=weights))
     table = np.array([found[kind] for kind in [*kinds, "[CLS]", "same word", "[SEP]"]])
     assert np.diag(table).tolist() == [1, 1, 1, 1, 1] and table[-1].tolist() == [0, 0.25, 0, 0, 0]
 
 
 def test_letters_stand_for_hundredths():
     weights = np.linspace(0, 1, 1001)
-    letters = script.pattern_letters(weights)
-    assert len(set(script.LEVELS)) == len(script.LEVELS) == 101
-    assert np.abs([script.LEVELS.index(letter) / 100 for letter in letters] - weights).max() <= 0.005 + 1e-12
-    assert json.loads(json.dumps(letters, ensure_ascii=False)) == letters and not set('"\\') & set(script.LEVELS)
+    letters = pattern_letters(weights)
+    assert len(set(LEVELS)) == len(LEVELS) == 101
+    assert np.abs([LEVELS.index(letter) / 100 for letter in letters] - weights).max() <= 0.005 + 1e-12
+    assert json.loads(json.dumps(letters, ensure_ascii=False)) == letters and not set('"\\') & set(LEVELS)
 
 
 # --- with the weights -----------------------------------------------------------------------------
@@ -349,7 +366,7 @@ def model():
         pytest.skip("MINILM names no folder with the weights")
     pytest.importorskip("safetensors")
     pytest.importorskip("tokenizers")
-    return script.Model(*read_minilm(folder))
+    return Model(*read_minilm(folder))
 
 
 def test_minilm_computes_what_pytorch_does(model):
@@ -360,24 +377,20 @@ def test_minilm_computes_what_pytorch_does(model):
         "American shrew mole",
         "Naïve antidisestablishmentarians!",
     ]
-    for seen in script.read(model, sentences):
+    for seen in read(model, sentences):
         with torch.no_grad():
-            told = theirs(torch.tensor(seen.text.ids)[None], output_hidden_states=True, output_attentions=True)
-        np.testing.assert_allclose(seen.streams, torch.cat(told.hidden_states).numpy(), atol=1e-5)
-        np.testing.assert_allclose(seen.weights, torch.cat(told.attentions).flatten(0, 1).numpy(), atol=1e-5)
+            reported = theirs(torch.tensor(seen.text.ids)[None], output_hidden_states=True, output_attentions=True)
+        np.testing.assert_allclose(seen.streams, torch.cat(reported.hidden_states).numpy(), atol=1e-5)
+        np.testing.assert_allclose(seen.weights, torch.cat(reported.attentions).flatten(0, 1).numpy(), atol=1e-5)
 
 
 def test_minilm_does_what_was_recorded(model):
-    again = script.sinks(model)
+    again = sinks(model)
     for name in ("[CLS]", "[SEP]"):
         np.testing.assert_allclose(again[name]["share"], FOUND["sinks"][name]["share"], atol=1e-3)
-    for sentence, seen in zip(KEPT, script.read(model, script.SENTENCES["shown"])):
+    for sentence, seen in zip(KEPT, read(model, SENTENCES["shown"])):
         assert list(seen.text.tokens) == sentence["tokens"]
         assert np.abs(kept_weights(sentence) - seen.weights).max() <= 0.005 + 1e-5
-    for again, told in zip(script.mole_phrases(model), FOUND["mole phrases"]):
-        assert again.keys() == told.keys() and again["text"] == told["text"]
-        for kind, cosines in told["cosines from own mean, by layer"].items():
-            np.testing.assert_allclose(again["cosines from own mean, by layer"][kind], cosines, atol=2e-3)
 
 
 def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):

@@ -13,8 +13,7 @@ from attn.course import novels
 from attn.course.recordings import read_recording
 from attn.parameters import count_parameters
 from attn.tape import leaves
-from recordings.novels import pack as pack_novels
-from recordings.novels import train as training
+from recordings.novels import learn, pack, quotations, reading, train
 
 RECORDING = read_recording("novels")
 SHIPPED = RECORDING["runs"]["novels"][RECORDING["shipped"]]
@@ -42,7 +41,7 @@ def test_files_are_those_that_were_measured():
 
 def test_no_paragraph_that_is_held_out_is_also_read():
     text, kept = (novels.read_text(part).split("\n") for part in ("training", "held out"))
-    assert len(kept) == sum(pack_novels.HELD_OUT.values())
+    assert len(kept) == sum(pack.HELD_OUT.values())
     assert not {part for part in kept if len(part) > 60} & set(text)
     assert "Signet" not in "".join(kept)
 
@@ -60,22 +59,24 @@ def test_the_model_loses_what_was_recorded_on_text_that_it_has_not_read(params, 
 
 
 def test_training_begins_as_it_was_recorded(tmp_path, monkeypatch, tokenizer):
-    monkeypatch.setattr(training, "REACHED", tmp_path)
-    again = training.learn_to_read(1, tokenizer.encode(novels.read_text()), n_taken=RECORDING["every"])
-    recorded = RECORDING["runs"]["novels"][1]["loss"]
-    assert abs(np.mean(again) - recorded[0]) < 1e-3
-    assert len(recorded) == training.STEPS // RECORDING["every"] and min(recorded) > 3
+    """The first of the 50 losses whose mean is recorded; a learning rate 1 % off changes the last by 0.0014."""
+    monkeypatch.setattr(learn, "REACHED", tmp_path)
+    again = learn.learn_to_read(1, tokenizer.encode(novels.read_text()), n_taken=5)
+    np.testing.assert_allclose(again, [8.089097, 8.109962, 8.070142, 7.998436, 7.915756], atol=2e-4)
+    assert [run["seed"] for run in RECORDING["runs"]["novels"]] == list(train.SEEDS)
+    assert all(len(run["loss"]) == learn.STEPS // RECORDING["every"] for run in RECORDING["runs"]["novels"])
 
 
 def test_who_stops_the_training_goes_on_where_it_was(tmp_path, monkeypatch, tokenizer):
     tokens = tokenizer.encode(novels.read_text("held out"))
     kept = []
+    monkeypatch.setattr(learn, "ROWS", 2)
     for name, stops in {"at once": [4], "stopped": [1, 3, 4]}.items():
-        monkeypatch.setattr(training, "REACHED", tmp_path / name)
-        training.REACHED.mkdir()
+        monkeypatch.setattr(learn, "REACHED", tmp_path / name)
+        learn.REACHED.mkdir()
         for n_taken in stops:
-            losses = training.learn_to_read(0, tokens, n_taken=n_taken)
-        with np.load(training.REACHED / "seed 0.npz") as state:
+            losses = learn.learn_to_read(0, tokens, n_taken=n_taken)
+        with np.load(learn.REACHED / "seed 0.npz") as state:
             kept.append((losses, {part: array.tolist() for part, array in state.items()}))
     assert len(losses) == 4
     assert kept[0] == kept[1]
@@ -83,8 +84,8 @@ def test_who_stops_the_training_goes_on_where_it_was(tmp_path, monkeypatch, toke
 
 def test_rounded_parameters_are_within_half_a_step_of_what_they_were():
     params = init_transformer(np.random.default_rng(3), novels.CONFIG)
-    flat = novels.rounded(params)
-    back = novels.unrounded(flat)
+    flat = novels.quantize(params)
+    back = novels.dequantize(flat)
     assert {array.dtype for name, array in flat.items()} == {np.dtype("int8"), np.dtype("float32")}
     for ours, theirs in zip(leaves(params), leaves(back)):
         step = np.abs(ours).max(axis=-1, keepdims=True) / 127 if ours.ndim > 1 else 0
@@ -116,7 +117,7 @@ def test_places_that_are_judged_are_ends_of_clauses_and_their_marks_stand_in_the
 
 
 def test_losses_closings_and_looks_are_the_decoders(params, held, tokenizer):
-    rows, off = held.rows[:50], [switch_off(1, 2)]
+    rows, off = held.rows[:30], [switch_off(1, 2)]
     logits = decoder(params, novels.CONFIG, rows[:, :-1], interventions=off).astype(float)
     P = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
     lost = -np.log(np.take_along_axis(P, rows[:, 1:, None], axis=-1))[..., 0]
@@ -124,9 +125,9 @@ def test_losses_closings_and_looks_are_the_decoders(params, held, tokenizer):
     mark = tokenizer.words.index('"')
     np.testing.assert_allclose(novels.closing(params, rows[:, :-1], tokenizer, off), P[..., mark], atol=1e-5)
     weights = novels.looks(params, rows[:, :-1])
-    assert weights.shape == (50, 4, 4, 128, 128)
+    assert weights.shape == (30, 4, 4, 128, 128)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-4)
-    asking = np.random.default_rng(0).random((50, 128)) < 0.1
+    asking = np.random.default_rng(0).random((30, 128)) < 0.1
     row, place = np.nonzero(asking)
     np.testing.assert_allclose(novels.looks_from(params, rows[:, :-1], asking), weights[row, :, :, place], atol=1e-6)
     silent = novels.looks_from(params, rows[:, :-1], asking, off)
@@ -135,7 +136,7 @@ def test_losses_closings_and_looks_are_the_decoders(params, held, tokenizer):
 
 def test_the_recorded_heads_look_at_marks_as_the_model_does(params, held):
     recorded = np.array(SHIPPED["on the mark"][-1])
-    found, before = training.on_the_mark(novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), held)
+    found, before = quotations.on_the_mark(novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), held)
     np.testing.assert_allclose(found, recorded, atol=0.01)
     assert recorded.max() > 5 * np.max(before)
 
@@ -144,9 +145,9 @@ def test_the_cuts_of_the_shipped_model_do_what_was_recorded(params, held, tokeni
     rows = replace(held, **{name: array[:80] for name, array in vars(held).items()})
     head = tuple(map(int, SHIPPED["quoting"][0].split(".")))
     whole, off = (novels.closing(params, rows.rows[:, :-1], tokenizer, no) for no in ([], [switch_off(*head)]))
-    inside, outside = training.inside_and_outside(whole, rows)
+    inside, outside = quotations.inside_and_outside(whole, rows)
     assert off[rows.inside].mean() < 0.85 * inside and off[rows.outside].mean() > outside
-    cuts = training.measure_edges(params, tokenizer, rows, (head,))
+    cuts = quotations.measure_edges(params, tokenizer, rows, (head,))
     assert cuts["last mark"][0] < cuts["all marks"][0] < inside <= cuts["another key"][0]
     assert cuts["last mark"][2] > cuts["another key"][2]
 
@@ -154,7 +155,7 @@ def test_the_cuts_of_the_shipped_model_do_what_was_recorded(params, held, tokeni
 def test_edges_that_are_forbidden_are_marks_or_the_heaviest_other_key(params, held, tokenizer):
     rows = replace(held, **{name: array[:6] for name, array in vars(held).items()})
     weights = novels.looks(params, rows.rows[:, :-1])
-    found = training.edges(weights, rows, tokenizer, 4, 2)
+    found = quotations.edges(weights, rows, tokenizer, 4, 2)
     words = np.array(tokenizer.words)[rows.rows[:, :-1]]
     is_mark = np.isin(words, [novels.OPENING, novels.CLOSING])
     for row, place, key in np.argwhere(found["last mark"]):
@@ -174,10 +175,10 @@ def test_a_head_that_copies_would_be_found(monkeypatch):
     weights = np.zeros((4, 4, 4, 20, 20))
     weights[:, 2, 1, np.arange(10, 20), np.arange(1, 11)] = 0.7
     monkeypatch.setattr(novels, "looks", lambda params, rows: weights)
-    assert training.prefix_matching(None, rows) == 0.7
+    assert reading.prefix_matching(None, rows) == 0.7
 
 
 def test_a_ratio_stands_between_its_bounds(held):
     P = np.random.default_rng(0).random(held.inside.shape)
-    value, low, high = training.times_likelier(P + held.inside, held)
+    value, low, high = quotations.times_likelier(P + held.inside, held)
     assert low < value < high and value == pytest.approx(3, abs=0.2)

@@ -1,12 +1,16 @@
 """Cross-entropy, Adam and the loop: against PyTorch, deterministic, and interrupted."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from attn import Tape, TransformerConfig, decoder, init_transformer, training
+from attn import Tape, TransformerConfig, decoder, init_transformer
 from attn.tape import leaves
-from attn.training import Adam, batches, cross_entropy, schedule, train
+from attn.training import Adam, Diverged, Stopped, batches, cross_entropy, schedule, train
 
 
 def test_cross_entropy_and_its_gradient_are_those_of_pytorch(torch):
@@ -174,7 +178,7 @@ def test_a_long_gradient_is_clipped_by_the_norm_of_all_and_not_array_by_array():
             learning_rate=1.0,
             **({"clip": clip} if clip else {}),
         )
-        first, after = 0.6 * (clip or 1.0), min(0.3, 0.6 * (clip or 1.0))  # 1 unless told
+        first, after = 0.6 * (clip or 1.0), min(0.3, 0.6 * (clip or 1.0))  # default: 1
         mean, square = 0.1 * first * 0.9 + 0.1 * after, 0.02 * first**2 * 0.98 + 0.02 * after**2
         second = 0.5 * (mean / (1 - 0.81)) / np.sqrt(square / (1 - 0.98**2))
         assert_allclose(trained.params["a"], -1 - second, rtol=1e-6)
@@ -195,24 +199,23 @@ def test_the_probe_sees_the_start_and_every_third_step():
     def gradients(params, step):
         return float(next(counts)), {"W": np.ones(1)}
 
-    trained = train(
-        *({"W": np.zeros(1)}, gradients, [(step,) for step in range(8)], 8),
-        **{"learning_rate": 1.0, "probe": lambda params: params["W"][0], "probe_every": 3},
-    )
+    data, start = [(step,) for step in range(8)], {"W": np.zeros(1)}
+    trained = train(start, gradients, data, 8, learning_rate=1.0, probe=lambda params: params["W"][0], probe_every=3)
     steps = -np.cumsum([1 - done / 8 for done in range(8)])  # each as long as the learning rate
     assert_allclose(trained.probes, [0, steps[2], steps[5]], rtol=1e-6)
     assert trained.losses == list(range(1, 9))
 
 
 def test_steps_are_as_long_as_the_schedule_says():
-    trained = train(
-        *({"W": np.zeros(1)}, lambda params, step: (0.0, {"W": np.ones(1)}), [(step,) for step in range(8)], 8),
-        **{"learning_rate": 0.5, "warm_up": 3, "probe": lambda params: params["W"][0]},
-    )
+    def gradients(params):
+        return 0.0, {"W": np.ones(1)}
+
+    start = {"W": np.zeros(1)}
+    trained = train(start, gradients, [()] * 8, 8, learning_rate=0.5, warm_up=3, probe=lambda params: params["W"][0])
     assert_allclose(-np.diff(trained.probes), [0.5 * schedule(step, 8, 3) for step in range(1, 9)], rtol=1e-6)
 
 
-def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell():
+def test_an_interrupt_carries_what_was_learned_and_stops_the_cell():
     params, _ = target_problem()
 
     def gradients(p, step):
@@ -220,10 +223,59 @@ def test_an_interrupt_keeps_what_was_learned_and_goes_on_to_stop_the_cell():
             raise KeyboardInterrupt
         return 1.0, {"W": p["W"] - 3, "inner": {"b": 0 * p["inner"]["b"]}}
 
-    with pytest.raises(KeyboardInterrupt, match=r"Stopped after 7 of 100 steps; attn\.training\.stopped is what was"):
+    with pytest.raises(KeyboardInterrupt, match=r"Stopped after 7 of 100 steps; sys.last_value.trained is") as stopped:
         train(params, gradients, ((step,) for step in range(100)), 100, learning_rate=0.1)
-    assert len(training.stopped.losses) == 7
-    assert np.all(training.stopped.params["W"] > 0)
+    assert isinstance(stopped.value, Stopped) and len(stopped.value.trained.losses) == 7
+    assert np.all(stopped.value.trained.params["W"] > 0)
+
+
+NOTEBOOK = """
+from IPython.core.interactiveshell import InteractiveShell
+
+def interrupted(params):
+    raise KeyboardInterrupt
+
+shell = InteractiveShell()
+shell.push({"interrupted": interrupted})
+shell.run_cell("import numpy as np; from attn.training import train")
+shell.run_cell("train({'W': np.zeros(1)}, interrupted, [()], 1, learning_rate=0.1)")
+shell.run_cell("import sys; print(sys.last_value.trained.losses)")
+"""
+
+
+def run_python(code, *without):
+    environment = {name: value for name, value in os.environ.items() if name not in without}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True).stdout
+
+
+def test_a_notebook_says_one_sentence_and_finds_what_was_trained():
+    printed = "Stopped after 0 of 1 steps; sys.last_value.trained is what was trained.\n[]\n"
+    assert run_python(NOTEBOOK) == printed
+
+
+THREADS = """
+import numpy as np
+from threadpoolctl import threadpool_info
+from attn.training import train
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+def gradients(params):
+    print(threads())
+    return 1.0, params
+
+print(threads())
+train({"W": np.ones(1)}, gradients, [()], 1, learning_rate=0.1)
+"""
+
+
+def test_training_runs_on_one_thread_where_no_variable_says_so():
+    before, during = run_python(THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS").splitlines()
+    if before in ("set()", "{1}"):
+        pytest.skip("matrix products run on one thread here, or in a library that threadpoolctl does not know")
+    assert during == "{1}"
 
 
 def test_fewer_batches_than_steps_are_refused_before_the_first_and_more_are_left():
@@ -272,13 +324,13 @@ def diverges(at, loss=1.0, slope=1.0, error=None):
         ({"error": FloatingPointError("overflow in exp")}, "overflow in exp"),
     ],
 )
-def test_a_training_that_diverges_says_when_and_keeps_what_was_learned(wrong, what):
+def test_a_training_that_diverges_says_when_and_carries_what_was_learned(wrong, what):
     expected = train({"W": np.zeros(1)}, diverges(99), [()] * 9, 9, learning_rate=1e6, n_taken=3)
-    with pytest.raises(FloatingPointError) as raised:
+    with pytest.raises(Diverged) as raised:
         train({"W": np.zeros(1)}, diverges(4, **wrong), [()] * 9, 9, learning_rate=1e6)
     assert str(raised.value) == f"training diverged at step 4: {what}; try a lower learning_rate than 1e+06"
-    assert training.stopped.losses == [1.0] * 3
-    np.testing.assert_array_equal(training.stopped.params["W"], expected.params["W"])
+    assert raised.value.trained.losses == [1.0] * 3
+    np.testing.assert_array_equal(raised.value.trained.params["W"], expected.params["W"])
     with pytest.raises(FloatingPointError, match=f"at step 1: {what}; look at the parameters and the data"):
         train({"W": np.zeros(1)}, diverges(1, **wrong), [()] * 9, 9, learning_rate=1e6)
 
@@ -294,9 +346,10 @@ def test_a_decoder_that_learns_far_too_fast_is_said_to_diverge():
         return loss, tape.gradients(params, (logits, grad))
 
     start = init_transformer(np.random.default_rng(1), config, dtype=np.float64)
-    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=r"training diverged at step .*than 1e"):
+    message = r"training diverged at step .*than 1e"
+    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=message) as diverged:
         train(start, gradients, [(rows,)] * 20, 20, learning_rate=1e160)
-    assert 0 < len(training.stopped.losses) < 20
+    assert 0 < len(diverged.value.trained.losses) < 20
 
 
 def test_other_errors_stay_what_they_are():

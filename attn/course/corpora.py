@@ -25,54 +25,28 @@ class Corpus:
     test: dict
 
     def encode(self, sentence):
-        """Return the tokens of a sentence: array of int, shape (n,).
-
-        Raises
-        ------
-        ValueError
-            If a word is not in the corpus; the sentence names it.
-        """
+        """Return the tokens of a sentence: array of int, shape (n,)."""
         unknown = [word for word in sentence.split() if word not in self.words]
         if unknown:
             raise ValueError(f"not a word of this corpus: {', '.join(unknown)}; it has {', '.join(self.words)}")
         return np.array([self.words.index(word) for word in sentence.split()], dtype=int)
 
     def decode(self, tokens):
-        """Return the words of tokens as one string.
-
-        Raises
-        ------
-        ValueError
-            If a token is none of the corpus.
-        """
+        """Return the words of tokens as one string."""
         check_tokens(tokens, len(self.words))
         return " ".join(self.words[token] for token in tokens)
 
 
 PEOPLE_AND_THINGS = [
-    "cat",
-    "dog",
-    "mat",
-    "rug",
-    "fox",
-    "bed",
-    "hen",
-    "box",
-    "cow",
-    "mule",
-    "chair",
-    "goat",
-    "sofa",
-    "duck",
-    "bench",
+    "cat", "dog", "mat", "rug", "fox", "bed", "hen", "box", "cow", "mule", "chair", "goat", "sofa", "duck", "bench",
     "pig",
-]
+]  # fmt: skip
 TIRED = ["tired", "hungry", "sleepy", "bored", "shy", "cold"]
 DIRTY = ["dirty", "soft", "red", "new", "wet", "flat"]
 
 
-def coreference(rng, share_for_test=0.25):
-    """Sentences "the X sat on the Y because it was ADJ", where the adjective tells who "it" is.
+def coreference(rng):
+    """Sentences "the X sat on the Y because it was ADJ", where the adjective decides what "it" is.
 
     X and Y come from one pool of nouns, so neither word nor place alone gives the answer away;
     the pairs of nouns in the test do not occur in training, in either order.
@@ -80,7 +54,6 @@ def coreference(rng, share_for_test=0.25):
     Parameters
     ----------
     rng : numpy Generator
-    share_for_test : float
 
     Returns
     -------
@@ -91,7 +64,7 @@ def coreference(rng, share_for_test=0.25):
     place = {word: token for token, word in enumerate(words)}
     pairs = list(combinations(PEOPLE_AND_THINGS, 2))
     rng.shuffle(pairs)
-    n_test = round(share_for_test * len(pairs))
+    n_test = len(pairs) // 4
 
     def rows(chosen):
         sentences = [(x, y, adjective) for pair in chosen for x, y in (pair, pair[::-1]) for adjective in TIRED + DIRTY]
@@ -105,18 +78,12 @@ def coreference(rng, share_for_test=0.25):
     return Corpus(words, rows(pairs[n_test:]), rows(pairs[:n_test]))
 
 
-# What the toy French of the course calls a word, and the gender of nouns: "it" becomes "il" or "elle" after it.
+# Toy French: each noun and what "it" is for it, "il" or "elle"; of a gadget also what kind of thing it is.
 GADGETS = {
-    "iPhone": ("iphone", "il"),
-    "laptop": ("portable", "il"),
-    "watch": ("montre", "elle"),
-    "camera": ("camera", "elle"),
-}
-KINDS = {
-    "iPhone": ("phone", "telephone", "il"),
-    "laptop": ("computer", "machine", "elle"),
-    "watch": ("clock", "horloge", "elle"),
-    "camera": ("eye", "oeil", "il"),
+    "iPhone": ("iphone", "il", "phone", "telephone", "il"),
+    "laptop": ("portable", "il", "computer", "machine", "elle"),
+    "watch": ("montre", "elle", "clock", "horloge", "elle"),
+    "camera": ("camera", "elle", "eye", "oeil", "il"),
 }
 FRUITS = {
     "apple": ("pomme", "elle"),
@@ -125,29 +92,27 @@ FRUITS = {
     "orange": ("orange", "elle"),
 }
 PEOPLE = {
-    "dog": ("chien", "his", "il"),
-    "cow": ("vache", "her", "elle"),
-    "boy": ("garcon", "his", "il"),
-    "girl": ("fille", "her", "elle"),
+    "dog": ("chien", "il", "his"),
+    "cow": ("vache", "elle", "her"),
+    "boy": ("garcon", "il", "his"),
+    "girl": ("fille", "elle", "her"),
 }
-MEALS = [("food", "plat"), ("meal", "repas"), ("lunch", "dejeuner"), ("bread", "pain")]
-MANNERS = [("quickly", "vite"), ("slowly", "lentement"), ("happily", "gaiement"), ("quietly", "doucement")]
+MEALS = {"food": "plat", "meal": "repas", "lunch": "dejeuner", "bread": "pain"}
+MANNERS = {"quickly": "vite", "slowly": "lentement", "happily": "gaiement", "quietly": "doucement"}
 GADGET_ADJECTIVES = {"amazing": "formidable", "new": "nouveau", "fast": "rapide"}
 FRUIT_ADJECTIVES = {"sweet": "sucre", "ripe": "mur", "green": "vert"}
+UN, LE, SON = {"il": "un", "elle": "une"}, {"il": "le", "elle": "la"}, {"il": "son", "elle": "sa"}
 
 
-def apples(rng, n=6000, share_for_test=0.1):
+def apples(rng):
     """English sentences about a firm and a fruit called apple, with a toy French for each.
 
-    Words are split at blanks, so "Apple", "apple" and "apple." are three. The French puts
-    adjectives behind nouns, and "it" becomes "il" or "elle" after what it stands for.
+    Words are split at blanks, so "Apple", "apple" and "apple." are three. In the French an adjective follows its noun,
+    and "it" is "il" or "elle", by what it stands for.
 
     Parameters
     ----------
     rng : numpy Generator
-    n : int
-        How many sentences are drawn; doublets are dropped.
-    share_for_test : float
 
     Returns
     -------
@@ -155,9 +120,9 @@ def apples(rng, n=6000, share_for_test=0.1):
         With `source` and `target`, padded with token 0, and `sense`: at each place of the source
         0 for other words, 1 for the firm, 2 for the fruit.
     """
-    drawn = list(dict.fromkeys(_sentence(rng) for _ in range(n)))
+    drawn = list(dict.fromkeys(_sentence(rng) for _ in range(6000)))
     drawn = [drawn[i] for i in rng.permutation(len(drawn))]  # what is drawn often would come first
-    return _padded([(source.split(), target.split()) for source, target in drawn], share_for_test)
+    return _padded([(source.split(), target.split()) for source, target in drawn])
 
 
 def lower_case(corpus):
@@ -182,66 +147,52 @@ def lower_case(corpus):
 
 
 def _sentence(rng):
-    """Draw one sentence as source and target."""
+    """Draw one sentence, or two, as source and target."""
 
     def pick(options):
-        return options[rng.integers(len(options))]
+        return list(options)[rng.integers(len(options))]
 
-    kind = rng.random()
-    if kind < 0.45:
-        noun, adjective = pick(list(GADGETS)), pick(list(GADGET_ADJECTIVES))
-        (french, gender), late = GADGETS[noun], GADGET_ADJECTIVES[adjective]
-        sort, french_sort, sort_gender = KINDS[noun]
-        source, target = pick(
-            [
-                (
-                    f"Apple {noun} is {_an(adjective)} {sort}.",
-                    f"{french} Apple est {_un(sort_gender)} {french_sort} {late} .",
-                ),
-                (f"Apple sells {_an(adjective)} {noun}.", f"Apple vend {_un(gender)} {french} {late} ."),
-                (
-                    f"I bought {_an(adjective)} {noun} from Apple.",
-                    f"je achete {_un(gender)} {french} {late} de Apple .",
-                ),
-            ]
-        )
-    elif kind < 0.9:
-        noun, adjective = pick(list(FRUITS)), pick(list(FRUIT_ADJECTIVES))
-        (french, gender), late = FRUITS[noun], FRUIT_ADJECTIVES[adjective]
-        source, target = pick(
-            [
-                (f"I ate {_an(adjective)} {noun}.", f"je mange {_un(gender)} {french} {late} ."),
-                (f"The {noun} is {adjective}.", f"{_le(gender)} {french} est {late} ."),
-                (f"My favourite fruit is {_an(noun)}.", f"mon fruit prefere est {_un(gender)} {french} ."),
-            ]
-        )
+    topic = rng.random()
+    if topic >= 0.9:
+        noun, meal, manner = pick(PEOPLE), pick(MEALS), pick(MANNERS)
+        french, it, whose = PEOPLE[noun]
+        source = f"The {noun} finished {whose} {meal} {manner}."
+        return source, f"{LE[it]} {french} finit {SON[it]} {MEALS[meal]} {MANNERS[manner]} ."
+    if topic < 0.45:
+        noun, english = pick(GADGETS), pick(GADGET_ADJECTIVES)
+        (french, it, sort, french_sort, of_sort), adjective = GADGETS[noun], GADGET_ADJECTIVES[english]
+        sentences = {
+            f"Apple {noun} is {_an(english)} {sort}.": f"{french} Apple est {UN[of_sort]} {french_sort} {adjective} .",
+            f"Apple sells {_an(english)} {noun}.": f"Apple vend {UN[it]} {french} {adjective} .",
+            f"I bought {_an(english)} {noun} from Apple.": f"je achete {UN[it]} {french} {adjective} de Apple .",
+        }
     else:
-        noun, (meal, french_meal), (how, french_how) = pick(list(PEOPLE)), pick(MEALS), pick(MANNERS)
-        french, whose, gender = PEOPLE[noun]
-        own = "son" if gender == "il" else "sa"
-        return (
-            f"The {noun} finished {whose} {meal} {how}.",
-            f"{_le(gender)} {french} finit {own} {french_meal} {french_how} .",
-        )
-    if rng.random() < 0.6:
-        other = pick(list(FRUITS))
-        french_other, other_gender = FRUITS[other]
-        object_form = "le" if gender == "il" else "la"
-        more, more_target = pick(
-            [
-                (
-                    f"I like it better than {_an(other)}.",
-                    f"je {object_form} aime mieux que {_un(other_gender)} {french_other} .",
-                ),
-                (f"I prefer it over {_an(other)}.", f"je {object_form} prefere a {_un(other_gender)} {french_other} ."),
-                (f"It is {adjective}.", f"{gender} est {late} ."),
-            ]
-        )
-        source, target = f"{source} {more}", f"{target} {more_target}"
-    return source, target
+        noun, english = pick(FRUITS), pick(FRUIT_ADJECTIVES)
+        (french, it), adjective = FRUITS[noun], FRUIT_ADJECTIVES[english]
+        sentences = {
+            f"I ate {_an(english)} {noun}.": f"je mange {UN[it]} {french} {adjective} .",
+            f"The {noun} is {english}.": f"{LE[it]} {french} est {adjective} .",
+            f"My favourite fruit is {_an(noun)}.": f"mon fruit prefere est {UN[it]} {french} .",
+        }
+    source = pick(sentences)
+    if rng.random() >= 0.6:
+        return source, sentences[source]
+    other = pick(FRUITS)
+    french_other, it_other = FRUITS[other]
+    seconds = {
+        f"I like it better than {_an(other)}.": f"je {LE[it]} aime mieux que {UN[it_other]} {french_other} .",
+        f"I prefer it over {_an(other)}.": f"je {LE[it]} prefere a {UN[it_other]} {french_other} .",
+        f"It is {english}.": f"{it} est {adjective} .",
+    }
+    second = pick(seconds)
+    return f"{source} {second}", f"{sentences[source]} {seconds[second]}"
 
 
-def _padded(pairs, share_for_test):
+def _an(word):
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def _padded(pairs):
     words = ("<pad>", "<start>", "<end>", *sorted({word for source, target in pairs for word in source + target}))
     place = {word: token for token, word in enumerate(words)}
     source = np.zeros((len(pairs), max(len(source) for source, _ in pairs)), int)
@@ -253,12 +204,12 @@ def _padded(pairs, share_for_test):
         sense[i, : len(before)] = [
             1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in before
         ]
-    return _parted(words, {"source": source, "target": target, "sense": sense}, share_for_test)
+    return _parted(words, {"source": source, "target": target, "sense": sense}, 1 / 10)
 
 
-def _parted(words, whole, share_for_test):
-    """Return a corpus whose test rows are the first of the whole."""
-    n_test = round(share_for_test * len(next(iter(whole.values()))))
+def _parted(words, whole, share):
+    """Return a corpus whose test rows are a share of the whole, its first."""
+    n_test = round(share * len(next(iter(whole.values()))))
     return Corpus(
         words,
         {name: rows[n_test:] for name, rows in whole.items()},
@@ -266,19 +217,7 @@ def _parted(words, whole, share_for_test):
     )
 
 
-def _an(word):
-    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
-
-
-def _un(gender):
-    return "un" if gender == "il" else "une"
-
-
-def _le(gender):
-    return "le" if gender == "il" else "la"
-
-
-def two_relations(rng, n=4000, n_names=4, n_items=8, length=8, share_for_test=0.1):
+def two_relations(rng):
     """Rows of names and items in turn; at each place two questions about the row so far.
 
     A token is a name together with an item. What was the item just before? What was the item
@@ -287,39 +226,37 @@ def two_relations(rng, n=4000, n_names=4, n_items=8, length=8, share_for_test=0.
     Parameters
     ----------
     rng : numpy Generator
-    n, n_names, n_items, length : int
-    share_for_test : float
 
     Returns
     -------
     Corpus
-        With `rows`, shape (n, length); `before` and `same_name`, shape (n, length): the item asked
-        for, or -1 where there is none.
+        With `rows`, shape (n, 8); `before` and `same_name`, shape (n, 8): the item asked for, or -1 where
+        there is none.
     """
-    names, items = rng.integers(n_names, size=(n, length)), rng.integers(n_items, size=(n, length))
-    rows = names * n_items + items
+    names, items = rng.integers(4, size=(4000, 8)), rng.integers(8, size=(4000, 8))
+    rows = names * 8 + items
     rows, unique = np.unique(rows, axis=0, return_index=True)
     order = rng.permutation(len(rows))
     rows, names, items = rows[order], names[unique][order], items[unique][order]
     before, same_name = np.full(rows.shape, -1), np.full(rows.shape, -1)
     before[:, 1:] = items[:, :-1]
-    for i in range(1, length):
+    for i in range(1, 8):
         for j in range(i):  # the last one that fits stays
             same_name[:, i] = np.where(names[:, j] == names[:, i], items[:, j], same_name[:, i])
-    words = tuple(f"{name}{item}" for name in "ABCDEFGH"[:n_names] for item in range(n_items))
-    return _parted(words, {"rows": rows, "before": before, "same_name": same_name}, share_for_test)
+    words = tuple(f"{name}{item}" for name in "ABCD" for item in range(8))
+    return _parted(words, {"rows": rows, "before": before, "same_name": same_name}, 1 / 10)
 
 
-def repeated(rng, n, n_symbols=20, length=20):
-    """Rows that repeat themselves with a period of their own, from 5 to half the length.
+def repeated(rng, n, length=20):
+    """Rows of 20 symbols that repeat themselves with a period of their own, from 5 to half the length.
 
-    Each row has a period of its own, so that no fixed number of places back is right for all. What comes
-    next is what followed the present symbol the last time.
+    Each row has a period of its own, so that no fixed number of places back is right for all. What comes next is what
+    followed the present symbol the last time.
 
     Parameters
     ----------
     rng : numpy Generator
-    n, n_symbols, length : int
+    n, length : int
 
     Returns
     -------
@@ -330,28 +267,22 @@ def repeated(rng, n, n_symbols=20, length=20):
     Raises
     ------
     ValueError
-        If the row is too short for two rounds of five, or there are fewer symbols than a round may need.
+        If the row is too short for two rounds of five, or a round may be longer than there are symbols.
     """
-    if length < 10 or n_symbols < length // 2:
-        raise ValueError(
-            f"rounds have 5 to {length // 2} different symbols: length must be at least 10 and n_symbols at least "
-            f"{length // 2}, but they are {length} and {n_symbols}"
-        )
+    if not 10 <= length <= 41:
+        raise ValueError(f"rounds have 5 to 20 different symbols: length must be from 10 to 41, but is {length}")
     periods = rng.integers(5, length // 2 + 1, size=n)
-    rounds = np.argsort(rng.random((n, n_symbols)), axis=1)  # no symbol twice in a round
+    rounds = np.argsort(rng.random((n, 20)), axis=1)  # no symbol twice in a round
     rows = rounds[np.arange(n)[:, None], np.arange(length) % periods[:, None]]
     return rows, np.arange(1, length) > periods[:, None]
 
 
-def tales(rng, n=4000, share_for_test=0.1):
+def tales(rng):
     """Small tales of one grammar: who, where and what, and a second sentence that keeps to them.
 
     Parameters
     ----------
     rng : numpy Generator
-    n : int
-        How many tales are drawn; doublets are dropped.
-    share_for_test : float
 
     Returns
     -------
@@ -361,17 +292,17 @@ def tales(rng, n=4000, share_for_test=0.1):
     people = {"king": "he", "queen": "she", "wizard": "he", "witch": "she"}
     places, things, verbs = ["castle", "forest", "tower"], ["cat", "ring", "book", "lamp"], ["found", "lost", "hid"]
     drawn = {}
-    for _ in range(n):
+    for _ in range(4000):
         person, place, thing, verb = (
             options[rng.integers(len(options))] for options in (list(people), places, things, verbs)
         )
         feeling = "sad" if verb == "lost" else "glad"
         drawn[f"<start> the {person} {verb} a {thing} in the {place} . {people[person]} was {feeling} ."] = None
     words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)
-    return _of_sentences(rng, words, "tales", drawn, share_for_test)
+    return _of_sentences(rng, words, "tales", drawn, 1 / 10)
 
 
-def fortunes(rng, share_for_test=0.25):
+def fortunes(rng):
     """All sentences "Anna found gold and she smiled .": who, what became of what, and how that felt.
 
     "she" or "he" follows from the name, "smiled" or "wept" from the verb; name, verb and thing are free.
@@ -379,7 +310,6 @@ def fortunes(rng, share_for_test=0.25):
     Parameters
     ----------
     rng : numpy Generator
-    share_for_test : float
 
     Returns
     -------
@@ -394,10 +324,10 @@ def fortunes(rng, share_for_test=0.25):
         f"{person} {verb} {thing} and {people[person]} {verbs[verb]} ."
         for person, verb, thing in product(people, verbs, things)
     ]
-    return _of_sentences(rng, words, "sentences", sentences, share_for_test)
+    return _of_sentences(rng, words, "sentences", sentences, 1 / 4)
 
 
-def _of_sentences(rng, words, name, sentences, share_for_test):
+def _of_sentences(rng, words, name, sentences, share):
     """Return a corpus of sentences of one length, in an order that is drawn."""
     rows = rng.permutation([[words.index(word) for word in sentence.split()] for sentence in sentences])
-    return _parted(words, {name: rows}, share_for_test)
+    return _parted(words, {name: rows}, share)

@@ -54,10 +54,6 @@ class Encoded:
         nth : int
             0 for the first time that it is there.
 
-        Raises
-        ------
-        ValueError
-            If it is there less often.
         """
         first = [i for i, (mine, start) in enumerate(zip(self.words, self.starts)) if start and mine == word.lower()]
         if not 0 <= nth < len(first):
@@ -84,12 +80,8 @@ def read_minilm(folder):
 
     Raises
     ------
-    FileNotFoundError
-        If a file is missing.
     ValueError
         If a file is not the one that the recordings were made with.
-    ModuleNotFoundError
-        If safetensors or tokenizers are not installed.
 
     Notes
     -----
@@ -106,7 +98,7 @@ def read_minilm(folder):
 
 
 def encode(tokenizer, text):
-    """Cut a text into tokens, [CLS] before them and [SEP] behind.
+    """Split a text into tokens, [CLS] before them and [SEP] after.
 
     Parameters
     ----------
@@ -158,7 +150,7 @@ def _as_params(file):
 
 
 def _attention(file, at):
-    """Cut the matrices of all heads, which stand side by side, into those of each."""
+    """Split the matrices of all heads, which stand side by side, into those of each."""
     heads = CONFIG.n_heads, CONFIG.d_k
     parts = {}
     for name, theirs in {"Q": "query", "K": "key", "V": "value"}.items():

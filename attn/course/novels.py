@@ -15,9 +15,9 @@ from attn.transformer import decoder
 
 FOLDER = files("attn") / "data" / "novels"
 CONFIG = TransformerConfig(
-    **{"vocab_size": 2048, "d_model": 128, "n_heads": 4, "n_layers": 4, "d_ff": 512},
-    **{"positions": "rotary", "activation": "relu", "biases": "mlp", "unembedding": "tied"},
-)
+    vocab_size=2048, d_model=128, n_heads=4, n_layers=4, d_ff=512, positions="rotary", activation="relu",
+    biases="mlp", unembedding="tied",
+)  # fmt: skip
 LENGTH = 128  # tokens that the model reads at once in training
 
 
@@ -40,7 +40,7 @@ def rows_of(tokens, length=LENGTH + 1):
 # --- the model, a byte a number -------------------------------------------------------------------
 
 
-def rounded(params):
+def quantize(params):
     """Round parameters to a byte a number: each row of a matrix to whole numbers from -127 to 127 and one scale.
 
     Parameters
@@ -51,12 +51,12 @@ def rounded(params):
     -------
     dict of arrays
         By path, such as "layer 1/mlp/W_1": vectors as they are (float32), matrices as int8, and under the path with
-        "/scale" behind it what each row is to be multiplied by, shape (..., 1).
+        "/scale" after it what each row is to be multiplied by, shape (..., 1).
     """
     flat = {}
     for name, part in params.items():
         if isinstance(part, dict):
-            flat.update({f"{name}/{inner}": array for inner, array in rounded(part).items()})
+            flat.update({f"{name}/{inner}": array for inner, array in quantize(part).items()})
         elif part.ndim == 1:
             flat[name] = part.astype(np.float32)
         else:
@@ -65,8 +65,8 @@ def rounded(params):
     return flat
 
 
-def unrounded(flat):
-    """Return nested parameters, float32, of what `rounded` made."""
+def dequantize(flat):
+    """Return nested parameters, float32, of what `quantize` made."""
     params = {}
     for path in flat:
         *way, name = path.split("/")
@@ -81,7 +81,7 @@ def unrounded(flat):
 def read_model():
     """Return the parameters of the model that the book ships, as they were rounded for it."""
     with np.load(FOLDER / "model.npz") as flat:
-        return unrounded(dict(flat))
+        return dequantize(dict(flat))
 
 
 # --- what it is measured on -----------------------------------------------------------------------
@@ -166,7 +166,7 @@ def losses(params, rows, interventions=()):
 
 
 def closing(params, rows, tokenizer, interventions=()):
-    """Return how likely a closing mark is behind each place: array, shape (n_rows, length)."""
+    """Return how likely a closing mark is after each place: array, shape (n_rows, length)."""
     mark = tokenizer.words.index(CLOSING)
 
     def likely(part):
@@ -212,7 +212,7 @@ def for_a_page():
     about : dict
         The config, the tokenizer, how many tokens it reads at most, and the name and shape of each array.
     numbers : bytes
-        The arrays in this order, as `rounded` made them: the scales of a matrix, float32, stand in front of it.
+        The arrays in this order, as `quantize` made them: the scales of a matrix, float32, stand in front of it.
     """
     with np.load(FOLDER / "model.npz") as flat:
         arrays = {name: array for name, array in flat.items() if not name.endswith("/scale")}

@@ -32,11 +32,6 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, di
     Returns
     -------
     matplotlib Axes
-
-    Raises
-    ------
-    ValueError
-        If the labels do not fit the matrix.
     """
     matrix = np.asarray(matrix, dtype=float)
     _check_labels(matrix, rows, columns)
@@ -61,11 +56,6 @@ def dot_grid(matrix, rows, columns, *, ax, title=""):
     Returns
     -------
     matplotlib Axes
-
-    Raises
-    ------
-    ValueError
-        If the labels do not fit the matrix.
     """
     matrix = np.asarray(matrix, dtype=float)
     _check_labels(matrix, rows, columns)

@@ -1,4 +1,4 @@
-"""Measurements that take too long for a page: small files, each beside the script that made it."""
+"""Measurements that take too long for a page: small files, made by the scripts of the folder `recordings`."""
 
 import hashlib
 import json
@@ -24,11 +24,6 @@ def read_recording(name):
     -------
     dict
         With what made it, from what, under which versions and in how many minutes.
-
-    Raises
-    ------
-    ValueError
-        If there is no such recording; the sentence names those that exist.
     """
     known = sorted(path.stem for path in FOLDER.iterdir() if path.name.endswith(".json"))
     if name not in known:
@@ -42,27 +37,28 @@ def mean_losses(losses, every):
 
 
 def record(script, source, learn, kinds, *, seeds, every, **more):
-    """Measure all models of a script, and write what comes out under the script's name.
+    """Measure all models of a script, and write the result under the script's name.
 
     Parameters
     ----------
     script : str
-        The script's own path, `__file__`, in a folder of the repository.
+        The script's own path, `__file__`.
     source : str
         What the models were trained on.
     learn : callable
         Called with a seed and what makes the kind; returns a dict with the seed and what was measured.
     kinds : dict of tuple
-        By name of the kind, what `learn` takes behind the seed.
+        By name of the kind, the arguments of `learn` after the seed.
     seeds : iterable of int
     every : int
         Steps between two measurements.
     **more : object
         What else the recording says, by name.
     """
-    start, path = time.time(), Path(script).resolve()
+    start = time.time()
     runs = {kind: [learn(seed, *how) for seed in seeds] for kind, how in kinds.items()}
-    write_recording(path.stem, script, runs, source=source, licence="CC BY 4.0", start=start, **more, every=every)
+    name = Path(script).stem
+    write_recording(name, script, runs, source=source, licence="CC BY 4.0", start=start, **more, every=every)
 
 
 def write_recording(name, script, runs, *, source, licence, start, versions=(), **more):
@@ -84,9 +80,8 @@ def write_recording(name, script, runs, *, source, licence, start, versions=(), 
     **more : object
         What else the recording says, by name.
     """
-    path = Path(script).resolve()
     about = {
-        "made by": path.relative_to(REPOSITORY).as_posix(),
+        "made by": Path(script).resolve().relative_to(REPOSITORY).as_posix(),
         "source": source,
         "licence": licence,
         "versions": {"python": platform.python_version(), "numpy": np.__version__, **dict(versions)},

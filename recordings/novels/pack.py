@@ -1,7 +1,7 @@
 """Pack Jane Austen's six novels, out of Debian's package r-cran-janeaustenr 1.0.0, into two files of the package:
 
     apt-get download r-cran-janeaustenr && dpkg -x r-cran-janeaustenr_*.deb novels-of-debian
-    .venv/bin/python recordings/novels/pack.py novels-of-debian/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb
+    .venv/bin/python -m recordings.novels.pack novels-of-debian/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb
 
 The file is a database of R: six packed entries, each a serialised vector of lines.
 """
@@ -26,11 +26,11 @@ HELD_OUT = {  # paragraphs at the end of each novel, about 4 in 100
     "SENSE AND SENSIBILITY": 73,
 }
 HEADING = re.compile(r"(CHAPTER|Chapter|VOLUME) .{1,8}|FINIS|Finis|THE END")
-NOTE = "A NOTE ON THE TEXT"  # a later editor's, behind Northanger Abbey
+NOTE = "A NOTE ON THE TEXT"  # a later editor's, after Northanger Abbey
 
 
 def entries(database):
-    """Yield the unpacked entries: each stands behind four bytes that hold its length."""
+    """Yield the unpacked entries: each follows four bytes that hold its length."""
     while database:
         packing = zlib.decompressobj()
         yield packing.decompress(database[4:])
@@ -38,7 +38,7 @@ def entries(database):
 
 
 def lines(entry):
-    """Return the texts of a serialised vector: behind a head their count, and each behind its size."""
+    """Return the texts of a serialised vector: after a header their count, and each after its size."""
     (count,), at = struct.unpack(">I", entry[27:31]), 31
     for _ in range(count):
         (size,) = struct.unpack(">I", entry[at + 4 : at + 8])

@@ -1,0 +1,91 @@
+"""Whether a head is a cause: what becomes of "it" with heads off, edges forbidden, or other mixtures written."""
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from .arithmetic import mean_interval, plain
+from .model import HEADS, N_HEADS, N_LAYERS, mean_mixtures, mixtures, read, with_mixture, without_edges, without_heads
+from .pairs import difference_of_differences, edges_from_it, leaning, read_pairs, weights_from
+
+
+def cause(model, pairs, best):
+    """Measure how far "it" still leans to the noun that fits, with heads off, with edges forbidden, with heads that
+    always write their mean, and with heads that write what they write in the other sentence of the pair."""
+    groups = [pair.nouns[0] for pair in pairs]
+    nouns, adjective, others = (partial(edges_from_it, pairs, part) for part in ("nouns", "adjectives", None))
+    changed = {
+        "nothing done": model,
+        f"{best} off": without_heads(model, [best]),
+        f"it may not see both nouns in {best}": without_edges(model, nouns, *map(int, best.split("."))),
+        "it may not see both nouns": without_edges(model, nouns),
+        "it may not see the adjective": without_edges(model, adjective),
+        "it may not see two other words": without_edges(model, others),
+    }
+    leans = {name: leaning(pairs, read_pairs(one, pairs))[:, -1] for name, one in changed.items()}
+    means = mean_mixtures(model, [sentence for pair in pairs for sentence in pair.sentences])
+    own = [[mixtures(model, sentence) for sentence in pair.sentences] for pair in pairs]
+    by_head = {
+        "off": {head: read_pairs(without_heads(model, [head]), pairs) for head in HEADS},
+        "mean": {head: read_pairs(with_mixture(model, head, means[head]), pairs) for head in HEADS},
+        "swapped": {head: read_swapped(model, head, pairs, own) for head in HEADS},
+    }
+    return {name: mean_interval(lean, groups) for name, lean in leans.items()} | {
+        f"{way}, each head": report_heads(heads, pairs, leans["nothing done"], best, groups)
+        for way, heads in by_head.items()
+    }
+
+
+def read_swapped(model, head, pairs, own):
+    """Return what is seen if a head writes in each sentence what it writes in the other of the pair."""
+    return [
+        tuple(
+            read(with_mixture(model, head, mixed[HEADS.index(head)]), [sentence])[0]
+            for sentence, mixed in zip(pair.sentences, two[::-1])
+        )
+        for pair, two in zip(pairs, own)
+    ]
+
+
+def report_heads(seen_by_head, pairs, base, best, groups):
+    """Return how much less "it" leans in the last layer, head by head.
+
+    If what heads add simply adds up, a swap turns a head's part around, so that half of its drop is the head's.
+    """
+    leans = {head: leaning(pairs, seen) for head, seen in seen_by_head.items()}
+    drops = np.stack([base - lean[:, -1] for lean in leans.values()])
+    drop, place = drops.mean(axis=1), HEADS.index(best)
+    return {
+        "drop": plain(drop),
+        "drop of the head": mean_interval(drops[place], groups),
+        "rank of the head by drop": int((drop > drop[place]).sum()) + 1,
+        "vector of it without the head, by layer": mean_interval(leans[best], groups),
+    }
+
+
+def before_it(model, chosen, held, best):
+    """Find where "it" takes from the adjective what a head looks by: the layer, and three heads of it, chosen on some
+    pairs by how much less the head tells the nouns apart if "it" may not see the adjective there."""
+
+    def told_apart(model, pairs):
+        return difference_of_differences(weights_from("it", pairs, read_pairs(model, pairs))[..., HEADS.index(best)])
+
+    def without_adjective(pairs, *where):
+        return told_apart(without_edges(model, partial(edges_from_it, pairs, "adjectives"), *where), pairs)
+
+    layers, groups = range(1, N_LAYERS + 1), [pair.nouns[0] for pair in held]
+    layer = min(layers, key=lambda number: without_adjective(chosen, number).mean())
+    order = np.argsort([without_adjective(chosen, layer, head).mean() for head in range(N_HEADS)])
+    three, *others = [[f"{layer}.{head}" for head in some] for some in (order[:3], *combinations(order[3:], 3))]
+    others_off = [told_apart(without_heads(model, some), held).mean() for some in others]
+    off = without_heads(model, three)
+    return {
+        "it may not see the adjective in a layer, 1 to 6": [
+            mean_interval(without_adjective(held, number), groups) for number in layers
+        ],
+        "three heads": three,
+        "three heads off": mean_interval(told_apart(off, held), groups),
+        "three other heads of the layer off, least and most": plain([min(others_off), max(others_off)]),
+        "vector of it, three heads off": mean_interval(leaning(held, read_pairs(off, held))[:, -1], groups),
+    }

@@ -1,0 +1,51 @@
+"""What is measured of a model that has read six novels: at each of its marks, and at its end."""
+
+from functools import partial
+
+from attn import switch_off
+from attn.course import novels
+
+from . import quotations, reading
+from .learn import MARKS, STEPS, params_at
+
+
+def measure(seed, tokenizer, held):
+    """Measure one model that was trained to the end."""
+    params, text = params_at(seed, STEPS), held.rows.ravel()
+    found = measure_at_marks(seed, tokenizer, held)
+    weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
+    quoting = quotations.most_on_the_mark(found["on the mark"][-1])
+    both_off = [switch_off(*head) for head in quoting]
+    others_off = [[switch_off(*head) for head in pair] for pair in quotations.other_pairs(quoting)]
+    return found | {
+        "quoting": [quotations.name(head) for head in quoting],
+        "off": quotations.measure_heads(params, tokenizer, held, quoting),
+        "quoting, by half": quotations.quoting_by_half(weights, held),
+        "by distance": quotations.on_the_mark_by_distance(weights, held, *quoting[0]),
+        "forbidden": quotations.measure_edges(params, tokenizer, held, quoting),
+        "closing, reading few": quotations.measure_context(params, tokenizer, held),
+        "with the mark, without": quotations.with_and_without_the_mark(params, tokenizer, text),
+        "with the mark, without: both off": quotations.with_and_without_the_mark(params, tokenizer, text, both_off),
+        "closes: all on, both off": [quotations.closes(params, tokenizer, text, off) for off in ([], both_off)],
+        "closes: other pairs off": [quotations.closes(params, tokenizer, text, pair) for pair in others_off],
+        "told: once, again, behind others": reading.read_twice(params, text),
+        "last 20 tokens behind": reading.loss_by_context(params, held),
+        "she, not he: women": reading.she_not_he(params, tokenizer, reading.WOMEN),
+        "she, not he: men": reading.she_not_he(params, tokenizer, reading.MEN),
+        "named again": reading.named_again(params, tokenizer),
+    }
+
+
+def measure_at_marks(seed, tokenizer, held):
+    """Return by name what a model does at each of its marks; a head's weights are lists [layer][head]."""
+    found = {"held out": [], "closing": [], "on the mark": [], "before the mark": []}
+    for step in MARKS:
+        params = params_at(seed, step)
+        weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
+        on_it, before_it = quotations.on_the_mark(weights, held)
+        P = novels.closing(params, held.rows[:, :-1], tokenizer)
+        found["held out"].append(reading.mean(novels.losses(params, held.rows)))
+        found["closing"].append(quotations.inside_and_outside(P, held))
+        found["on the mark"].append(on_it)
+        found["before the mark"].append(before_it)
+    return found
