@@ -54,11 +54,9 @@ book: .venv/installed
 pdf: .venv/installed
 	$(BIN)/python -m book.pdf
 
-# The book is built from nothing: a chapter that is not read again would not repeat its warnings.
 test: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
-	rm -rf _build/html _build/.doctrees
 	$(BIN)/python -m book.build
 	$(BIN)/python -m pytest
 

@@ -1,6 +1,7 @@
 """What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
 
 import logging
+import os
 import re
 import shutil
 from html import escape
@@ -9,6 +10,8 @@ from pathlib import Path
 from attn.figures import book_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
+
+from .build import PDF, ROOT, SOURCE
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
@@ -35,17 +38,14 @@ THE_MACHINE = [1, 8, 2, 3, 4, 5, 6, 7, 9]  # in the order in which a sentence me
 PARTS = ["progress", "guesses", "exercises"]  # of the script of all pages, behind the explorables
 
 
-def name_cell(record):
-    """Let a warning name the cell; MyST-NB counts line 5 of a notebook's third cell as line 30006."""
+def name_place(record):
+    """Let a warning name the file that is written by hand, and the cell; MyST-NB counts line 5 of cell 3 as 30006."""
     if isinstance(getattr(record, "location", None), str):
         record.location = IN_NOTEBOOK.sub(
-            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}", record.location
+            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}",
+            record.location.replace(f"{SOURCE}{os.sep}", f"{ROOT}{os.sep}"),
         )
     return True
-
-
-def pdf_of(app):
-    return Path(app.srcdir, "_build", "attention-worked-out.pdf")
 
 
 def prepare_pdf(app):
@@ -53,7 +53,7 @@ def prepare_pdf(app):
 
     Sphinx falls back on the HTML of a node only as long as no extension registers another one for that form.
     """
-    if app.builder.name == "html" and pdf_of(app).exists():
+    if app.builder.name == "html" and PDF.exists():
         app.tags.add("pdf")  # the title page offers it
     handlers = app.registry.translation_handlers
     handlers["singlehtml"] = {**handlers["html"], **handlers.get("singlehtml", {})}
@@ -102,7 +102,7 @@ def show_where(app, pagename, templatename, context, doctree):
 
 
 def write_assets(app, exception):
-    """Put the explorables, the model that one of them brings, and the PDF if it is offered, beside the pages."""
+    """Put beside the pages the explorables, the model of one of them, the chapters to download, and the PDF."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -114,13 +114,16 @@ def write_assets(app, exception):
         *model_scripts(),
     ]:
         static.joinpath(name).write_text(text, encoding="utf-8")
+    sources = Path(app.outdir, "_sources")
+    for copy in sources.glob("*/*"):
+        shutil.copy(ROOT / copy.relative_to(sources), copy)  # as in the repository, and so without answers
     if "pdf" in app.tags:
-        shutil.copy(pdf_of(app), app.outdir)
+        shutil.copy(PDF, app.outdir)
 
 
 def setup(app):
     for handler in logging.getLogger("sphinx").handlers:
-        handler.addFilter(name_cell)
+        handler.addFilter(name_place)
     app.connect("builder-inited", prepare_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)

@@ -106,14 +106,14 @@ ASKED = "# One\n\n**Before you read on:** how many?\n\n- one\n- two\n\n"
             "A guess of 01_one.ipynb cannot be asked: 'how many?' has no comment",
         ),
         (
-            ASKED + "<!-- guess\nanswer: 1\nwhy\n-->",
+            ASKED + "<!-- guess\nid: one\nanswer: 1\nwhy\n-->",
             "A guess of 01_one.ipynb cannot be asked: the comment of 'how many?' is no",
         ),
         (
-            ASKED + "<!-- guess\nanswer: (1\n-->",
+            ASKED + "<!-- guess\nid: one\nanswer: (1\n-->",
             "cannot be asked: the answer of 'how many?' is no Python: '(' was never closed",
         ),
-        (ASKED + "<!-- guess\nanswer: 1\nwhen: 2\n-->", "the comment of 'how many?' may have answer, columns"),
+        (ASKED + "<!-- guess\nid: one\nanswer: 1\nwhen: 2\n-->", "the comment of 'how many?' may have answer, columns"),
     ],
 )
 def test_what_the_prose_has_wrong_stops_the_build_with_chapter_and_sentence(small_book, text, said):
