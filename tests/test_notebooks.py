@@ -142,6 +142,7 @@ def test_a_chapter_follows_the_skeleton(path):
     notebook = read(path)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert re.match(rf"# {int(path.name[:2])}\. ", notebook.cells[0].source)
+    assert 0 < len(notebook.metadata.strip.name) <= 12, "the strip at the head of the page calls it by this name"
     assert [words for words in ("**You need:**", "**Before you read on:**", "**Next:**") if words not in text] == []
     assert list(sections(notebook))[-4:] == ["Questions", "Exercises", "Summary", "References"]
     n_questions = sum(len(questions(cell)) for cell in sections(notebook)["Questions"])
