@@ -1,6 +1,6 @@
 """Copies of the chapters for a class, without solutions, and with checks that do not show what they expect:
 
-    .venv/bin/python book/hand_out.py FOLDER
+    .venv/bin/python -m book.hand_out FOLDER
 
 The code of a check is packed, so that nobody reads the answer by accident; whoever wants to can unpack it.
 """

@@ -99,9 +99,8 @@ def write_assets(app, exception):
         *model_scripts(),
     ]:
         static.joinpath(name).write_text(text, encoding="utf-8")
-    sources = Path(app.outdir, "_sources")
-    for copy in sources.glob("*/*"):
-        shutil.copy(ROOT / copy.relative_to(sources), copy)  # as in the repository, and so without answers
+    for copy in Path(app.outdir, "_sources").glob("chapters/[0-9]*.ipynb"):
+        shutil.copy(ROOT / "chapters" / copy.name, copy)  # as in the repository, and so without answers
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)
 

@@ -188,8 +188,8 @@ def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit,
 
     page.reload()
     assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
-    page.get_by_role("button", name="Forget these guesses").click()
-    page.wait_for_load_state("networkidle")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Forget these guesses").click()
     assert page.locator(".attn-result[hidden=until-found]").count() == len(reader.said)
     assert not page.locator(".attn-guesses").is_visible()
 
