@@ -311,6 +311,9 @@ def test_the_title_page_leads_to_chapter_1_and_carries_a_figure_to_move(soups):
     assert page.find("article").find("a", href="01_why_words_need_context.html")
 
 
+OUT_OF_REACH = "codes => codes.filter((code) => code.scrollWidth > code.clientWidth && code.tabIndex < 0).length"
+
+
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (1280, True)], ids=["small and light", "wide and dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, book, name, width, dark):
@@ -328,6 +331,7 @@ def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, boo
     sliders = page.locator(".attn-explorable input[type=range]")
     lengths = sliders.evaluate_all("sliders => sliders.map((slider) => slider.clientWidth)")
     assert min(lengths, default=width) >= (120 if width > 1000 else 70)
+    assert page.locator(".highlight pre").evaluate_all(OUT_OF_REACH) == 0
     results = Axe().run(page, context={"exclude": [[".highlight"]]}, options=AXE)  # code: below
     assert results.violations_count == 0, results.generate_report()
 
@@ -339,8 +343,9 @@ def test_code_can_be_read_by_everyone_whatever_stands_in_it(visit, book, soups, 
         tuple(word["class"]): str(word) for soup in soups.values() for word in soup.select(".highlight span[class]")
     }
     page = visit((book / CHAPTERS[1]).as_uri(), width=width, dark=dark)
-    page.locator(".highlight pre").first.evaluate(
-        "(code, words) => { code.id = 'all-kinds'; code.innerHTML += words.join(' ') }", sorted(words.values())
+    page.locator(".highlight pre:visible").first.evaluate(
+        "(code, words) => { code.id = 'all-kinds'; code.tabIndex = 0; code.innerHTML += words.join('<br>') }",
+        sorted(words.values()),
     )
     assert len(words) > 15
     results = Axe().run(page, context={"include": [["#all-kinds"]]}, options=AXE)
