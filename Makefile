@@ -5,7 +5,8 @@ ifeq ($(OS),Windows_NT)
 else
   BIN := .venv/bin
 endif
-CHAPTERS := $(wildcard chapters/*.ipynb)
+CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
+NUMBERS := $(foreach name,$(notdir $(CHAPTERS)),$(firstword $(subst _, ,$(name))))
 LAB := lab/*/*/*
 LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
 
@@ -54,11 +55,9 @@ book: .venv/installed
 pdf: .venv/installed
 	$(BIN)/python -m book.pdf
 
-# The book is built from nothing: a chapter that is not read again would not repeat its warnings.
 test: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
-	rm -rf _build/html _build/.doctrees
 	$(BIN)/python -m book.build
 	$(BIN)/python -m pytest
 
@@ -66,7 +65,9 @@ kernels: .venv/installed
 	$(BIN)/python -m pytest tests/test_kernels.py --kernels all -k from_the_package
 
 check: .venv/installed
-	@$(BIN)/python -m book.check "$(CHAPTER)"
+	@$(if $(filter $(NUMBERS),$(CHAPTER)),,echo "CHAPTER must be one of $(NUMBERS), but is '$(CHAPTER)'." >&2; exit 1)
+	$(BIN)/python -m book.build
+	$(BIN)/python -m pytest tests/test_notebooks.py tests/test_kernels.py tests/test_book.py -k $(CHAPTER)_
 
 bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \

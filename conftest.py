@@ -151,7 +151,7 @@ def visit(browser):
     """Open an address, in a browser with these options; the page remembers what it asked for and what it said."""
     contexts = []
 
-    def open_page(address, *, width=1280, dark=False, until="networkidle", ask=False, **options):
+    def open_page(address, *, width=1280, dark=False, until="load", ask=False, **options):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )

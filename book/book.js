@@ -37,7 +37,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });
 
-// What stands behind a guess is not shown until the guess is there to be made; if it never comes, all is shown.
+// What stands after a guess is not shown until the guess is there to be made; if it never comes, all is shown.
 if (/\d\d_\w+\.html/.test(location.pathname) && localStorage.getItem("attention-worked-out: show all") !== "yes") {
   document.documentElement.classList.add("attn-asks");
   addEventListener("load", () => document.documentElement.classList.remove("attn-asks"));

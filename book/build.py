@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,29 +13,38 @@ import nbformat
 import yaml
 from filelock import FileLock, Timeout
 
+from . import ROOT
 from .execute import ChapterFailed, execute, on_all_cores, read
-from .guesses import ends, guess_in
+from .guesses import ends, guess_in, with_answer
 from .prose import missing, shown, unprinted
 from .repository import origin
 
-ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 EXECUTED = BUILD / "executed"
+SOURCE = BUILD / "source"  # what Sphinx reads
 PAGES = BUILD / "html"
-READ_BEFORE = BUILD / ".doctrees"  # what Sphinx remembers of the chapters,
-PICTURES = BUILD / "jupyter_execute"  # and the pictures in them
+BY_SPHINX = [PAGES, BUILD / ".doctrees", BUILD / "jupyter_execute"]
 PDF = BUILD / "attention-worked-out.pdf"
 ALONE = FileLock(BUILD / "lock", timeout=0)
 NOT_BUILT = "The book was not built: see the warnings above."
-CHAPTERS = ("chapters/*.ipynb",)
-ALL_ELSE = (
-    "chapters/*.md",
-    "chapters/*.yml",
+MADE_FROM = (
+    "chapters/*.*",
     "attn/**/*.*",
     "book/*.*",
     "_*.yml",
     "*.bib",
     "*.txt",
+)
+
+
+BESIDE = (  # what Sphinx reads besides the chapters
+    "_*.yml",
+    "references.bib",
+    "chapters/*.md",
+    "chapters/*.yml",
+    "book/book.*",
+    "book/favicon.svg",
+    "attn/figures/figures.css",
 )
 
 
@@ -72,7 +82,7 @@ def chapters():
 
 
 def execute_chapters():
-    """Execute each chapter whose cells, or what they run on, are not those of last time; book/outputs.py shows them."""
+    """Execute each chapter whose code cells and guesses, or what they run on, are not those of last time."""
     code = digest(
         "attn/**/*.py",
         "attn/**/*.mplstyle",
@@ -84,7 +94,7 @@ def execute_chapters():
     )
 
     def source(notebook):
-        cells = [cell.source if cell.cell_type == "code" else guess_in(cell) for cell in notebook.cells]
+        cells = [(cell.id, cell.source) if cell.cell_type == "code" else guess_in(cell) for cell in notebook.cells]
         answered = sorted(ends(notebook.cells))
         return hashlib.sha256(json.dumps([code, answered, *filter(None, cells)]).encode()).hexdigest()
 
@@ -110,36 +120,57 @@ def check_numbers():
         sys.exit("\n".join(["The book was not built: it tells what no cell has printed here.", *told]))
 
 
-def settings():
-    """Return the fingerprint of all that every page is made from."""
-    return digest(*ALL_ELSE) + " ".join(origin(ROOT))
-
-
 def sources():
     """Return the fingerprint of all that the book is made from."""
-    return digest(*CHAPTERS) + settings()
+    return digest(*MADE_FROM) + " ".join(origin(ROOT))
+
+
+def with_results(notebook, executed):
+    """Return a chapter as Sphinx reads it: with its outputs, and each guess's answer in the place of its comment.
+
+    The prose of a chapter may have changed since it was executed; its code cells are the same, by their ids.
+    """
+    outputs = {cell.id: cell.outputs for cell in executed.cells if cell.cell_type == "code"}
+    answers = {guess["id"]: guess for guess in (cell.metadata.get("guess") for cell in executed.cells) if guess}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = outputs[cell.id]
+        elif guess := guess_in(cell):
+            cell.source = with_answer(cell.source, answers[guess["id"]])
+    notebook.metadata.language_info = executed.metadata.language_info
+    return notebook
+
+
+def gather():
+    """Make the folder that Sphinx reads: the chapters with their results, and all else as it stands."""
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    for path in [path for pattern in BESIDE for path in ROOT.glob(pattern)]:
+        target = SOURCE / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    for path in chapters():
+        nbformat.write(with_results(read(path), read(EXECUTED / path.name)), SOURCE / "chapters" / path.name)
 
 
 def build_pages(source):
-    """Read the chapters that changed, or all if anything else did, and write every page; or exit.
-
-    A chapter that is not read again does not repeat its warnings: after a warning, all are read again.
-    """
-    common = settings()
-    known = is_current(READ_BEFORE, common + contents(PICTURES))
-    for folder in [PAGES] if known else [PAGES, READ_BEFORE, PICTURES]:
+    """Read every chapter and write every page, or exit."""
+    for folder in BY_SPHINX:
         shutil.rmtree(folder, ignore_errors=True)
+    gather()
     if not run_jupyter_book(ROOT, "html"):
         sys.exit(NOT_BUILT)
-    stamp(READ_BEFORE, common + contents(PICTURES))
     stamp(PAGES, source)
 
 
 def run_jupyter_book(folder, builder):
     """Build the book into `folder`/_build, and print its warnings at the end; return whether there were none."""
     program = Path(sys.executable).with_name("jupyter-book")
-    build = [program, "build", ROOT, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
-    run = subprocess.run(build, cwd=ROOT, stderr=subprocess.PIPE, encoding="utf-8")
+    build = [program, "build", SOURCE, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
+    ours = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+    }  # the extensions beside this file, wherever another copy is installed
+    run = subprocess.run(build, cwd=ROOT, env=ours, stderr=subprocess.PIPE, encoding="utf-8")
     print(run.stderr, file=sys.stderr)
     return run.returncode == 0
 

@@ -129,8 +129,8 @@ function placeGuess({ right, rows, columns }) {
   };
 }
 
-// Everything behind a node up to the next heading, in a box of its own.
-function resultBehind(node) {
+// Everything after a node up to the next heading, in a box of its own.
+function resultAfter(node) {
   const result = box("attn-result");
   const parts = [];
   for (let next = node.nextElementSibling; next && next.tagName !== "SECTION"; next = next.nextElementSibling) parts.push(next);
@@ -152,16 +152,23 @@ function showResult(result) {
   showScrolling();
 }
 
-// Bring a guess to life, where `place` stands. It is remembered by its chapter and its words.
+// A guess was once kept under the words of its question; under its id it outlives a mended comma.
+function moveKept(from, to) {
+  const { [from]: said, ...others } = remembered();
+  if (said !== undefined) keep(KEY, JSON.stringify({ [to]: said, ...others }));
+}
+
+// Bring a guess to life, where `place` stands. It is remembered by its chapter and its id.
 function guessAt(place, onChange) {
   const about = JSON.parse(place.dataset.guess);
   const list = place.previousElementSibling?.matches("ul") ? place.previousElementSibling : null;
   const sentence = (list ?? place).previousElementSibling;
-  sentence.id ||= `guess-${[...document.querySelectorAll("p")].indexOf(sentence)}`;
-  const name = `${chapter}?${sentence.textContent}`;
+  sentence.id ||= `guess-${about.id}`;
+  const name = `${chapter}?${about.id}`;
+  moveKept(`${chapter}?${sentence.textContent}`, name);
   const kind = about.rows ? placeGuess(about) : about.scale ? scaleGuess(about) : choiceGuess(about, list);
 
-  const result = resultBehind(place);
+  const result = resultAfter(place);
   const verdict = element("p", { className: "attn-why", role: "status", tabIndex: -1 });
   const pass = button("attn-link", "Just show me", () => commit(null));
   const root = element("div", { className: "attn-explorable attn-guess", role: "group", "aria-labelledby": sentence.id });
@@ -255,7 +262,7 @@ if (guesses.length) {
   summary?.querySelector(".attn-done").before(drawn);
   drawGuesses(drawn, guesses);
 }
-document.documentElement.classList.remove("attn-asks"); // book.js has hidden what stands behind a guess until now
+document.documentElement.classList.remove("attn-asks"); // book.js has hidden what stands after a guess until now
 document.querySelector(".attn-switch")?.append(showAllSwitch(guesses));
 
 // A link may lead to what is hidden.

@@ -8,16 +8,18 @@ A guess is a cell of text that ends in a comment, which neither GitHub nor Jupyt
     - four times
 
     <!-- guess
+    id: time-of-twice-the-words
     answer: seconds[1] / seconds[0]
     values: [2, 4]
     -->
 
-`answer` is Python, evaluated behind the last code cell before the next guess or heading. What it must be depends on how
+`id` names the guess in its chapter for as long as it stands there: under it, a reader's browser keeps what was said.
+`answer` is Python, evaluated after the last code cell before the next guess or heading. What it must be depends on how
 the reader is asked:
 
 - a list of choices: the text of one of them; or True or False, for the choices Yes and No; or, where `values` holds a
   number for each choice, a number, which goes to the choice that is nearest by its ratio.
-- `scale: [1, 1000]`: a number on it. A scale that starts above 0 is logarithmic. `unit` stands behind the number, which
+- `scale: [1, 1000]`: a number on it. A scale that starts above 0 is logarithmic. `unit` stands after the number, which
   has `digits` (0) places after the point.
 - `rows` and `columns`, Python for the labels of a pattern: the place in it, two numbers.
 
@@ -28,6 +30,7 @@ import ast
 import json
 import math
 import re
+from html import escape
 
 import yaml
 
@@ -35,47 +38,58 @@ from attn.course.digits import significant
 
 ASKS = "**Before you read on:**"
 COMMENT = re.compile(r"^<!-- guess\n(.*?)^-->", re.DOTALL | re.MULTILINE)
+ID = re.compile(r"[a-z][a-z0-9-]*")
 CHOICE = re.compile(r"^- (.+)$", re.MULTILINE)
-KEYS = {"answer", "values", "scale", "unit", "digits", "rows", "columns", "why"}
+KEYS = {"id", "answer", "values", "scale", "unit", "digits", "rows", "columns", "why"}
 
 
 def guess_in(cell):
     """Return what the comment of a cell says, with its choices, or None for a cell that asks for no guess."""
     if cell.cell_type != "markdown" or not (ASKS in cell.source or "<!--" in cell.source):
         return None
-    asked = cell.source.rpartition(ASKS)[2].strip()
     comment = COMMENT.search(cell.source)
     if not comment:
-        raise ValueError(f"{_begins(asked)} has no comment below it that begins with '<!-- guess' and ends with '-->'")
+        raise ValueError(f"{_begins(cell)} has no comment below it that begins with '<!-- guess' and ends with '-->'")
     try:
         guess = yaml.safe_load(comment[1])
     except yaml.YAMLError as error:
-        raise ValueError(f"the comment of {_begins(asked)} is no YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(guess, dict) or "answer" not in guess:
-        raise ValueError(f"the comment of {_begins(asked)} has no answer")
+        raise ValueError(f"the comment of {_begins(cell)} is no YAML: {' '.join(str(error).split())}") from None
+    for key in ("answer", "id"):
+        if not isinstance(guess, dict) or key not in guess:
+            raise ValueError(f"the comment of {_begins(cell)} has no {key}")
+    if not ID.fullmatch(str(guess["id"])):
+        raise ValueError(f"the id of {_begins(cell)} must be small letters with hyphens, but is {guess['id']!r}")
     if unknown := set(guess) - KEYS:
         told = f"{', '.join(sorted(KEYS))}, but there is {', '.join(sorted(unknown))}"
-        raise ValueError(f"the comment of {_begins(asked)} may have {told}")
+        raise ValueError(f"the comment of {_begins(cell)} may have {told}")
     for key in {"answer", "rows", "columns"} & set(guess):
         try:
             compile(str(guess[key]), key, "eval")
         except SyntaxError as error:
-            raise ValueError(f"the {key} of {_begins(asked)} is no Python: {error.msg} in {guess[key]}") from None
-    return guess | {"choices": CHOICE.findall(asked.partition("<!--")[0])}
+            raise ValueError(f"the {key} of {_begins(cell)} is no Python: {error.msg} in {guess[key]}") from None
+    return guess | {"choices": CHOICE.findall(cell.source.rpartition(ASKS)[2].partition("<!--")[0])}
 
 
-def _begins(asked):
-    """Return how a question begins, to name it by."""
-    line = asked.partition("\n")[0]
+def with_answer(source, answer):
+    """Return the source of a cell with the answer, as `judged` returns it, in the place of its comment."""
+    return COMMENT.sub(lambda _: f'<div data-guess="{escape(json.dumps(answer))}"></div>', source)
+
+
+def _begins(cell):
+    """Return how the question of a cell begins, to name it by."""
+    line = cell.source.rpartition(ASKS)[2].strip().partition("\n")[0]
     return repr(line if len(line) < 60 else line[:57] + "...")
 
 
 def ends(cells):
-    """Return by the number of a code cell the cells of text whose guesses are answered behind it."""
-    found, waiting, last = {}, None, None
+    """Return by the number of a code cell the cells of text whose guesses are answered after it."""
+    found, waiting, last, ids = {}, None, None, set()
     for number, cell in enumerate([*cells, None]):
         is_text = cell is not None and cell.cell_type == "markdown"
         guess = guess_in(cell) if is_text else None
+        if guess and guess["id"] in ids:
+            raise ValueError(f"{_begins(cell)} has the id of another guess, {guess['id']}")
+        ids |= {guess["id"]} if guess else set()
         if waiting and (cell is None or guess or (is_text and re.search("^##", cell.source, re.MULTILINE))):
             if last is None:
                 raise ValueError("there is no code cell between it and the next heading")
@@ -103,17 +117,17 @@ def judged(guess, reply):
         What the kernel printed of the `question`: text, as Python writes it.
     """
     found = json.loads(ast.literal_eval(reply))
-    why = guess.get("why", {})
+    about, why = {"id": guess["id"]}, guess.get("why", {})
     if choices := guess["choices"]:
         if unknown := set(why) - set(choices):
             raise ValueError(f"the choices are {choices}, but there is a reason for {unknown}")
-        return {
+        return about | {
             "right": right_choice(found["answer"], choices, guess.get("values")),
             "why": [why.get(one, "") for one in choices],
         }
     if "scale" in guess:
         start, stop = guess["scale"]
-        about = {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
+        about |= {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
         right = round(significant(found["answer"]), about["digits"] + 2)  # a cosine may be 1.0000000000000002
         if not start <= right <= stop:
             raise ValueError(f"the answer {right} is not on the scale from {start} to {stop}")
@@ -121,7 +135,7 @@ def judged(guess, reply):
     row, column = found["answer"]
     if not (0 <= row < len(found["rows"]) and 0 <= column < len(found["columns"])):
         raise ValueError(f"the pattern of {found['rows']} and {found['columns']} has no place {found['answer']}")
-    return {"right": [row, column], "rows": found["rows"], "columns": found["columns"], "why": []}
+    return about | {"right": [row, column], "rows": found["rows"], "columns": found["columns"], "why": []}
 
 
 def right_choice(answer, choices, values=None):

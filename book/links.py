@@ -179,8 +179,7 @@ def index_terms(app, env):
             count, section = max(found, key=itemgetter(0))
             if count > 2:
                 place = f"chapter {int(CHAPTER.match(docname)[1])}: {section[0].astext()}"
-                entry = ("single", f"{term}; {place}", section["ids"][0], "", None)
-                entries += [entry] if entry not in entries else []  # it is there if the chapter was not read again
+                entries.append(("single", f"{term}; {place}", section["ids"][0], "", None))
 
 
 def setup(app):

@@ -1,62 +1,40 @@
 """What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
 
 import logging
+import os
 import re
 import shutil
+from functools import cache
 from html import escape
 from pathlib import Path
+
+import nbformat
 
 from attn.figures import book_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
 
+from .build import PDF, ROOT, SOURCE
+
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
-STRIP = {
-    1: "words",
-    2: "q, k, v",
-    3: "softmax",
-    4: "scale",
-    5: "mask",
-    6: "values",
-    7: "heads",
-    8: "positions",
-    9: "a layer",
-    10: "parameters",
-    11: "cost",
-    12: "learning",
-    13: "two spaces",
-    14: "many layers",
-    15: "a reader",
-    16: "in use",
-}
-THE_MACHINE = [1, 8, 2, 3, 4, 5, 6, 7, 9]  # in the order in which a sentence meets them; the others look at the whole
-
-PARTS = ["progress", "guesses", "exercises"]  # of the script of all pages, behind the explorables
+PARTS = ["progress", "guesses", "exercises"]  # of the script of all pages, after the explorables
 
 
-def name_cell(record):
-    """Let a warning name the cell; MyST-NB counts line 5 of a notebook's third cell as line 30006."""
+def name_place(record):
+    """Let a warning name the file that is written by hand, and the cell; MyST-NB counts line 5 of cell 3 as 30006."""
     if isinstance(getattr(record, "location", None), str):
         record.location = IN_NOTEBOOK.sub(
-            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}", record.location
+            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}",
+            record.location.replace(f"{SOURCE}{os.sep}", f"{ROOT}{os.sep}"),
         )
     return True
 
 
-def pdf_of(app):
-    return Path(app.srcdir, "_build", "attention-worked-out.pdf")
-
-
-def prepare_pdf(app):
-    """Offer the PDF where there is one, and let the one-page form, from which it is made, show every kind of node.
-
-    Sphinx falls back on the HTML of a node only as long as no extension registers another one for that form.
-    """
-    if app.builder.name == "html" and pdf_of(app).exists():
-        app.tags.add("pdf")  # the title page offers it
-    handlers = app.registry.translation_handlers
-    handlers["singlehtml"] = {**handlers["html"], **handlers.get("singlehtml", {})}
+def offer_pdf(app):
+    """Let the title page offer the PDF where there is one."""
+    if app.builder.name == "html" and PDF.exists():
+        app.tags.add("pdf")
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
@@ -76,33 +54,40 @@ def unname_folds(app, pagename, templatename, context, doctree):
     context["body"] = context.get("body", "").replace(' aria-label="Toggle hidden content"', "")
 
 
-def chapters_of(app):
-    """Return the pages of the chapters by their numbers."""
-    return {int(name[9:11]): name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)}
+@cache
+def strip_in(path):
+    """Return what a notebook says of its place in the strip: its short name, and its step if it is of the machine."""
+    return nbformat.read(path, as_version=4).metadata.get("strip", {})
 
 
 def show_where(app, pagename, templatename, context, doctree):
-    """Let each chapter begin with the course as a strip, the present one lit, and room for the switch of guesses."""
-    chapters = chapters_of(app)
-    if app.builder.name != "html" or pagename not in chapters.values():
+    """Let each chapter begin with the course as a strip, the present one lit, and room for the switch of guesses.
+
+    Its first row is the machine in the order in which a sentence meets it; the other chapters look at the whole.
+    """
+    chapters = [name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)]
+    if app.builder.name != "html" or pagename not in chapters:
         return
 
-    def box(number):
-        title = escape(app.env.titles[chapters[number]].astext())
-        here = ' aria-current="page"' if chapters[number] == pagename else ""
-        address = context["pathto"](chapters[number])
-        name = STRIP.get(number, title)
-        return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{name}</a></li>'
+    def place(name):
+        return strip_in(app.env.doc2path(name))
 
-    machine = [number for number in THE_MACHINE if number in chapters]
-    rows = ["".join(map(box, row)) for row in (machine, [number for number in chapters if number not in machine])]
+    def box(name):
+        title = escape(app.env.titles[name].astext())
+        here = ' aria-current="page"' if name == pagename else ""
+        address, number = context["pathto"](name), int(name[9:11])
+        text = place(name).get("name", title)
+        return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{text}</a></li>'
+
+    machine = sorted((name for name in chapters if "step" in place(name)), key=lambda name: place(name)["step"])
+    rows = ["".join(map(box, row)) for row in (machine, [name for name in chapters if name not in machine])]
     strip = "".join(f"<ol>{row}</ol>" for row in rows)
     switch = '<div class="attn-switch"></div>' if "data-guess" in context["body"] else ""
     context["body"] = f'<nav class="attn-strip" aria-label="You are here">{strip}</nav>{switch}{context["body"]}'
 
 
 def write_assets(app, exception):
-    """Put the explorables, the model that one of them brings, and the PDF if it is offered, beside the pages."""
+    """Put beside the pages the explorables, the model of one of them, the chapters to download, and the PDF."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -114,14 +99,16 @@ def write_assets(app, exception):
         *model_scripts(),
     ]:
         static.joinpath(name).write_text(text, encoding="utf-8")
+    for copy in Path(app.outdir, "_sources").glob("chapters/[0-9]*.ipynb"):
+        shutil.copy(ROOT / "chapters" / copy.name, copy)  # as in the repository, and so without answers
     if "pdf" in app.tags:
-        shutil.copy(pdf_of(app), app.outdir)
+        shutil.copy(PDF, app.outdir)
 
 
 def setup(app):
     for handler in logging.getLogger("sphinx").handlers:
-        handler.addFilter(name_cell)
-    app.connect("builder-inited", prepare_pdf)
+        handler.addFilter(name_place)
+    app.connect("builder-inited", offer_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)
     app.connect("html-page-context", show_where)

@@ -5,6 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from . import ROOT
+
 REMOTE = re.compile(
     r"(?:https://(?:[^@/\s]+@)?|ssh://git@|git@)github\.com[:/](?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
 )
@@ -69,7 +71,7 @@ def configure(config, repository, published):
 
 
 def setup(app):
-    repository, published = origin(app.srcdir)
+    repository, published = origin(ROOT)
     app.connect("config-inited", lambda app, config: configure(config, repository, published))
     if published:
         app.setup_extension("sphinx_sitemap")

@@ -12,21 +12,25 @@ from xml.etree import ElementTree
 
 from .fonts import cut_font
 
+# The theme writes these tags in its templates: no setting reaches them.
 UNUSED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>|\s*<script[^>]*fontawesome\.js[^>]*></script>')
 SEARCH = re.compile(r'\s*<script src="[^"]*\b(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
-TAGS = {  # by the file that replaces what they load
+TAGS = {  # of all styles and scripts, Sphinx's and the theme's, by the file that replaces what they load
     "page.css": re.compile(r'\s*<link [^>]*href="[./]*_static/([^"?]+\.css)[^"]*"[^>]*>'),
     "page.js": re.compile(r'\s*<script src="[./]*_static/(?!searchtools|language_data)([^"?]+)[^"]*"></script>'),
     "page-later.js": re.compile(r'\s*<script defer(?:="defer")? src="[./]*_static/([^"?]+)[^"]*"></script>'),
 }
 COMMENT = re.compile(r"/\*(?!!).*?\*/", re.DOTALL)  # a licence begins with an exclamation mark
+# Three quarters of the theme's styles are rules for classes of no page: packed, 46 kB of the 300 a page may have.
 RULE = re.compile(r"(?:\A|(?<=[{};/]))\s*([^{}@;/]+)(\{[^{}]*\})")
 COMMA = re.compile(r",(?![^()]*\))")
 ASIDE = re.compile(r"\([^()]*\)|\[[^\]]*\]")  # of a selector: what may be there, or must not
 COMPOSED = {"bs-tooltip-auto"}  # classes that a script puts together
+# The fonts of the theme hold 2,000 icons.
 FACE = re.compile(r"(@font-face\{[^{}]*src:url\()([^()]+\.woff2)[^{}]*\}")
 PICTURE = re.compile(r'<img ([^>]*src=")([^"]*_images/([0-9a-f]{64}\.svg))')  # drawn by a cell
 SMALL = 25_000  # bytes of a picture that comes in the page; each of the others is asked for
+# Matplotlib writes six places after the point.
 NUMBER = re.compile(r"scale\([^)]*\)|-?\d+\.\d{4,}")
 
 
@@ -84,7 +88,7 @@ def load_one(html, tag, address):
 
 
 def bundle(pages, static):
-    """Let every page load one file of each kind in place of many. Scripts keep their order, behind inline ones."""
+    """Let every page load one file of each kind in place of many. Scripts keep their order, after inline ones."""
     pages = {
         path: UNUSED.sub("", html if path.name == "search.html" else SEARCH.sub("", html))
         for path, html in pages.items()

@@ -32,7 +32,7 @@ def names(notebook):
 
 
 def solve(notebook, answers):
-    """Put each solution in place of the dots, "Right." behind each check, and then trials of other answers.
+    """Put each solution in place of the dots, "Right." as what each check prints, and then trials of other answers.
 
     `answers` holds, by the name of the exercise, the code of right ones and of wrong ones. Changes the notebook and
     returns it.

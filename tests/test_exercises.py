@@ -1,4 +1,4 @@
-"""The check behind each exercise: what it says to a right answer, a wrong one, and one that cannot be judged."""
+"""The check of each exercise: what it says to a right answer, a wrong one, and one that cannot be judged."""
 
 import json
 from fractions import Fraction

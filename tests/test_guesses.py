@@ -11,7 +11,7 @@ from book import build, guesses
 from book.execute import ChapterFailed, read
 
 CHAPTERS = build.chapters()
-ASK = "**Before you read on:** how much is it?\n\n- 2\n- 3\n\n<!-- guess\nanswer: {answer}\n-->"
+ASK = "**Before you read on:** how much is it?\n\n- 2\n- 3\n\n<!-- guess\nid: sum\nanswer: {answer}\n-->"
 
 
 def asked(path):
@@ -77,6 +77,21 @@ def test_a_guess_before_all_code_is_named(kernel, tmp_path):
         kernel(notebook(tmp_path, ASK.format(answer="2"), "## More", "number = 2"))
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (ASK.replace("id: sum\n", ""), "the comment of 'how much is it?' has no id"),
+        (ASK.replace("sum", "2"), "the id of 'how much is it?' must be small letters with hyphens, but is 2"),
+        (ASK.replace("much", "large"), "'how large is it?' has the id of another guess, sum"),
+    ],
+)
+def test_a_guess_without_an_id_of_its_own_is_named_with_its_chapter(tmp_path, source, told):
+    path = notebook(tmp_path, ASK.format(answer="2"), "number = 2", "## More", source.format(answer="2"), "number = 3")
+    with pytest.raises(ChapterFailed) as failed:
+        read(path)
+    assert str(failed.value) == f"A guess of one.ipynb cannot be asked: {told}."
+
+
 def found(answer, **labels):
     return repr(json.dumps({"answer": answer, **labels}))
 
@@ -92,7 +107,7 @@ def found(answer, **labels):
     ],
 )
 def test_each_kind_of_answer_is_judged(guess, reply, expected):
-    assert expected.items() <= guesses.judged(guess, reply).items()
+    assert (expected | {"id": "one"}).items() <= guesses.judged({"id": "one"} | guess, reply).items()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +120,7 @@ def test_each_kind_of_answer_is_judged(guess, reply, expected):
 )
 def test_an_answer_that_does_not_fit_is_refused(guess, reply, told):
     with pytest.raises(ValueError, match=told):
-        guesses.judged(guess, reply)
+        guesses.judged({"id": "one"} | guess, reply)
 
 
 class Reader:
@@ -173,8 +188,8 @@ def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit,
 
     page.reload()
     assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
-    page.get_by_role("button", name="Forget these guesses").click()
-    page.wait_for_load_state("networkidle")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Forget these guesses").click()
     assert page.locator(".attn-result[hidden=until-found]").count() == len(reader.said)
     assert not page.locator(".attn-guesses").is_visible()
 
@@ -290,6 +305,39 @@ def test_a_guess_that_was_kept_by_another_version_of_the_book_is_asked_again(vis
     )
     page.reload()
     assert page.locator(".attn-result[hidden]").count() == len(reader.said) and page.said == []
+
+
+KEPT = "Object.keys(JSON.parse(localStorage.getItem('attention-worked-out'))).filter((name) => name.includes('?'))"
+
+
+def test_a_guess_is_found_again_when_its_question_was_mended(visit, address):
+    page = visit(f"{address}/{CHAPTER}", ask=True)
+    page.locator(".attn-answer").first.click()
+    question = page.locator(".attn-guess").first.locator("xpath=preceding-sibling::p[1]").inner_text()
+    with_comma = lambda route: route.fulfill(  # noqa: E731
+        body=route.fetch().text().replace("the vectors get 16 times", "the vectors, say, get 16 times")
+    )
+    page.route("**/*.html", with_comma)
+    page.reload()
+    assert "16 times" in question and page.get_by_text("the vectors, say, get 16 times").count() > 0
+    assert page.locator(".attn-guess").first.locator(".attn-why").inner_text().startswith("You said ")
+    assert page.evaluate(KEPT) == ["04_scaling?spread-of-dot-products"]
+
+
+def test_a_guess_that_was_kept_under_its_question_is_kept_under_its_id(visit, address):
+    page = visit(f"{address}/{CHAPTER}", ask=True)
+    page.locator(".attn-answer").first.click()
+    page.evaluate(
+        """() => {
+          const key = "attention-worked-out", sentence = document.querySelector("#guess-spread-of-dot-products");
+          const [said] = Object.values(JSON.parse(localStorage.getItem(key)));
+          localStorage.setItem(key, JSON.stringify({ [`04_scaling?${sentence.textContent}`]: said }));
+        }"""
+    )
+    for _ in range(2):
+        page.reload()
+        assert page.locator(".attn-guess").first.locator(".attn-why").inner_text().startswith("You said ")
+        assert page.evaluate(KEPT) == ["04_scaling?spread-of-dot-products"]
 
 
 def test_the_title_page_counts_guesses_and_forgets_them(visit, address):

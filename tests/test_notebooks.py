@@ -11,7 +11,7 @@ import yaml
 from solve import ANSWERS, names, solve
 
 from attn.figures import SelfCheck
-from book import ledger as pages
+from book import ledger
 from book.execute import exercises, normalise, read
 from book.prose import missing, printed, questions, shown, unprinted
 
@@ -133,7 +133,7 @@ def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
 
 
 def test_the_pages_that_are_written_from_data_are_up_to_date():
-    for path, text in pages.renewed():
+    for path, text in ledger.renewed():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is not up to date: run make record"
 
 
@@ -142,6 +142,7 @@ def test_a_chapter_follows_the_skeleton(path):
     notebook = read(path)
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert re.match(rf"# {int(path.name[:2])}\. ", notebook.cells[0].source)
+    assert 0 < len(notebook.metadata.strip.name) <= 12, "the strip at the head of the page calls it by this name"
     assert [words for words in ("**You need:**", "**Before you read on:**", "**Next:**") if words not in text] == []
     assert list(sections(notebook))[-4:] == ["Questions", "Exercises", "Summary", "References"]
     n_questions = sum(len(questions(cell)) for cell in sections(notebook)["Questions"])
@@ -160,7 +161,7 @@ def test_a_link_of_the_cell_that_the_book_leaves_out_leads_to_a_heading(path):
     (name, heading), *others = re.findall(r"\]\(([^)#]*)#([^)]*)\)", cell.source)
     page = (FOLDER / name).read_text(encoding="utf-8")
     assert not others and "/" not in name
-    assert heading in [pages.slug(title) for title in re.findall(r"^#+ (.*)$", page, re.MULTILINE)]
+    assert heading in [ledger.slug(title) for title in re.findall(r"^#+ (.*)$", page, re.MULTILINE)]
 
 
 @each(CHAPTERS)
