@@ -81,6 +81,7 @@ lab: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
 record: .venv/installed
 	$(BIN)/python -m book.execute $(CHAPTERS)
 	$(BIN)/python -m book.ledger
+	$(BIN)/python -m book.references
 
 novels: .venv/installed
 	$(BIN)/python -m recordings.novels.train

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attn.positions import POSITIONS
 
@@ -227,8 +227,9 @@ def count_parameters(config):
     matrix, n_matrices = config.d_model * config.d_k, 2 * (config.n_heads + config.n_key_heads)
     head = {"W_Q": matrix, "W_K": matrix, "value_down": matrix, "value_up": matrix, "head": 4 * matrix}
     parts = dict.fromkeys(PARTS, 0)
-    for (*_, name), shape in flat(shapes(config)):
-        parts[next((part for part, names in PARTS.items() if name in names), "positions")] += math.prod(shape)
+    for path, shape in flat(shapes(replace(config, n_layers=1))):
+        part = next((part for part, names in PARTS.items() if path[-1] in names), "positions")
+        parts[part] += math.prod(shape) * (config.n_layers if path[0] == "layer 1" else 1)
     return {**head, "attention_block": n_matrices * matrix, **parts, "total": sum(parts.values())}
 
 

@@ -166,10 +166,7 @@ def run_jupyter_book(folder, builder):
     """Build the book into `folder`/_build, and print its warnings at the end; return whether there were none."""
     program = Path(sys.executable).with_name("jupyter-book")
     build = [program, "build", SOURCE, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
-    ours = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-    }  # the extensions beside this file, wherever another copy is installed
+    ours = {**os.environ, "PYTHONPATH": str(ROOT)}  # the extensions beside this file, not an installed copy
     run = subprocess.run(build, cwd=ROOT, env=ours, stderr=subprocess.PIPE, encoding="utf-8")
     print(run.stderr, file=sys.stderr)
     return run.returncode == 0

@@ -15,6 +15,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from PIL import Image
 
+from attn.threads import ONE_THREAD
+
 from .guesses import ends, guess_in, judged, question
 
 PICTURE = "image/png"
@@ -107,7 +109,7 @@ async def ask(client, expression):
 
 def on_all_cores(work, paths):
     """Yield each path and its result as they become ready. The last chapters, which train models, start first."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # kernels run side by side: one core each
+    os.environ.update(ONE_THREAD)  # kernels run side by side: one core each
     os.environ["TQDM_DISABLE"] = "1"  # a progress bar is for a reader who waits, not for the page
     pool = ThreadPoolExecutor(os.cpu_count())
     try:

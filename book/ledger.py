@@ -1,20 +1,26 @@
-"""The two pages of the appendix that are written from data, in Markdown that also reads in JupyterLab and on GitHub.
+"""The ledger of claims: its page, written from chapters/ledger.yml, and the marks at the cells that show a claim.
 
-`make record` writes them anew below their first heading of a part: the ledger from chapters/ledger.yml, the references
-from references.bib. What stands above is written by hand.
+The page is Markdown that also reads in JupyterLab and on GitHub. `make record` writes it anew below its first heading
+of a part; what stands above is written by hand.
 """
 
+import functools
 import re
+from pathlib import Path
 
 import yaml
-from pybtex.database import parse_file
-from pybtex.plugin import find_plugin
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
 
-from . import build
+from . import ROOT
 from .execute import read
 
-ESCAPED = re.compile(r"\\([.()+-])")  # Markdown means nothing by these within a line
-FOLDER = build.ROOT / "chapters"
+FOLDER = ROOT / "chapters"
+PAGE = FOLDER / "ledger.md"
+CHAPTER = re.compile(r"chapters/(\d\d)_")
+TAG = re.compile(r"claim-([A-Z]\d+)$")
 PARTS = {
     "M": "Why words need context",
     "Q": "Queries, keys, values",
@@ -26,6 +32,7 @@ PARTS = {
     "P": "GPT-3's parameters",
     "T": "The whole",
 }
+logger = logging.getLogger(__name__)
 
 
 def slug(heading):
@@ -73,39 +80,61 @@ def ledger():
     return "\n".join(entry for part in parts for entry in part)
 
 
-def name_of(entry):
-    """Return how the chapters call a work: "Rabe and Staats, 2021", "Dao and colleagues, 2022"."""
-    authors = [
-        " ".join(map(str, person.rich_prelast_names + person.rich_last_names)) for person in entry.persons["author"]
-    ]
-    if len(authors) > 2:
-        authors = [f"{authors[0]} and colleagues"]
-    return f"{' and '.join(authors)}, {entry.fields['year']}"
+def renewed(path, entries):
+    """Return the text of a page whose entries are written anew: what stands above them is kept."""
+    above = path.read_text(encoding="utf-8").partition("\n## ")[0]
+    return f"{above}\n{entries}"
 
 
-def references():
-    works = parse_file(build.ROOT / "references.bib")
-    style = find_plugin("pybtex.style.formatting", "unsrt")()
-    backend = find_plugin("pybtex.backends", "markdown")()
-    entries = []
-    for entry in style.format_bibliography(works):
-        text = ESCAPED.sub(r"\1", entry.text.render(backend))
-        entries.append(f"## {name_of(works.entries[entry.key])}\n\n{text}\n")
-    return "\n".join(sorted(entries))
+# --- the marks in the chapters -------------------------------------------------------------------
 
 
-def renewed():
-    """Return both pages, each with its path, as they have to stand there."""
-    for name, entries in [("ledger.md", ledger()), ("references.md", references())]:
-        path = FOLDER / name
-        above = path.read_text(encoding="utf-8").partition("\n## ")[0]
-        yield path, f"{above}\n{entries}"
+@functools.cache
+def read_ledger(srcdir):
+    path = Path(srcdir, "chapters/ledger.yml")
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
 
 
-def main():
-    for path, text in renewed():
-        path.write_text(text, encoding="utf-8")
+class LedgerLinks(SphinxTransform):
+    """Lead from each cell that shows claims to the ledger; warn of what the ledger does not list."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs):
+        match = CHAPTER.match(self.env.docname)
+        if not match:
+            return
+        chapter = int(match[1])
+        listed = {row["id"] for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
+        for cell in list(
+            self.document.findall(
+                lambda node: isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+            )
+        ):
+            claims = [found[1] for tag in cell["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
+            if unlisted := set(claims) - listed:
+                logger.warning(
+                    "chapter %s shows claims that the ledger does not list there: %s",
+                    chapter,
+                    ", ".join(sorted(unlisted)),
+                    location=cell,
+                )
+            if claims:
+                cell.parent.insert(cell.parent.index(cell) + 1, self.lead_to(claims))
+
+    def lead_to(self, claims):
+        line = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])
+        for claim in claims:
+            aim = {"refdomain": "doc", "reftype": "myst", "reftarget": "chapters/ledger", "reftargetid": claim.lower()}
+            link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refdoc=self.env.docname, refexplicit=True)
+            line += [nodes.Text(" "), link]
+        return line
+
+
+def setup(app):
+    app.add_transform(LedgerLinks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(renewed(PAGE, ledger()), encoding="utf-8")

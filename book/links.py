@@ -1,67 +1,19 @@
-"""The threads between chapters and appendix: claims and the ledger, links to the glossary, the index."""
+"""Links from the chapters to the glossary, and the index."""
 
 import functools
 import re
 from collections import Counter
 from operator import itemgetter
-from pathlib import Path
 
-import yaml
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
-LEDGER, GLOSSARY = "chapters/ledger", "chapters/glossary"
+GLOSSARY = "chapters/glossary"
 CHAPTER = re.compile(r"chapters/(\d\d)_")
-TAG = re.compile(r"claim-([A-Z]\d+)$")
 NOT_PROSE = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.raw, addnodes.pending_xref)
 NOT_INDEXED = {"Questions", "Exercises", "Summary", "References"}
-logger = logging.getLogger(__name__)
-
-
-@functools.cache
-def read_ledger(srcdir):
-    path = Path(srcdir, f"{LEDGER}.yml")
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-
-
-class LedgerLinks(SphinxTransform):
-    """Lead from each cell that shows claims to the ledger; warn of what the ledger does not list."""
-
-    default_priority = 500
-
-    def apply(self, **kwargs):
-        match = CHAPTER.match(self.env.docname)
-        if not match:
-            return
-        chapter = int(match[1])
-        listed = {row["id"] for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
-        for cell in list(
-            self.document.findall(
-                lambda node: isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
-            )
-        ):
-            claims = [found[1] for tag in cell["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
-            if unlisted := set(claims) - listed:
-                logger.warning(
-                    "chapter %s shows claims that the ledger does not list there: %s",
-                    chapter,
-                    ", ".join(sorted(unlisted)),
-                    location=cell,
-                )
-            if claims:
-                cell.parent.insert(cell.parent.index(cell) + 1, self.lead_to(claims))
-
-    def lead_to(self, claims):
-        line = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])
-        for claim in claims:
-            aim = {"refdomain": "doc", "reftype": "myst", "reftarget": LEDGER, "reftargetid": claim.lower()}
-            link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refdoc=self.env.docname, refexplicit=True)
-            line += [nodes.Text(" "), link]
-        return line
 
 
 def ancestors(node):
@@ -183,7 +135,6 @@ def index_terms(app, env):
 
 
 def setup(app):
-    app.add_transform(LedgerLinks)
     app.add_post_transform(LinkTerms)
     app.connect("env-updated", index_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,7 @@ import numpy as np
 from attn import Tape, TransformerConfig, causal_mask, init_transformer, multi_head_attention
 from attn.course.corpora import fortunes
 from attn.course.recordings import mean_losses, record
-from attn.layers import add, embedding, feed_forward, layer_norm, linear
+from attn.layers import embedding, feed_forward, layer_norm, linear
 from attn.training import batches, cross_entropy, train
 
 SOURCE = "the toy sentences attn.course.corpora.fortunes, seed 0"
@@ -48,15 +48,15 @@ def mlp(m, X):
 def join(X, part, norm, way):
     """Replace the residual stream by what attention or the MLP computes, or add that to it, in one of two orders."""
     if way == "added, then normalised":
-        return layer_norm(add(X, part(X)), **norm)
+        return layer_norm(X + part(X), **norm)
     update = part(layer_norm(X, **norm))
-    return add(X, update) if way == "normalised, then added" else update
+    return X + update if way == "normalised, then added" else update
 
 
 def model(params, n_layers, way, tokens):
     """Return the logits."""
     n = tokens.shape[-1]
-    X = add(embedding(tokens, params["embedding"]), embedding(np.arange(n), params["positions"]))
+    X = embedding(tokens, params["embedding"]) + embedding(np.arange(n), params["positions"])
     for number in range(1, n_layers + 1):
         a, m = params[f"layer {number}"]["attention"], params[f"layer {number}"]["mlp"]
         X = join(X, partial(attention, a), a["norm"], way)

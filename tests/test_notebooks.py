@@ -11,7 +11,7 @@ import yaml
 from solve import ANSWERS, names, solve
 
 from attn.figures import SelfCheck
-from book import ledger
+from book import ledger, references
 from book.execute import exercises, normalise, read
 from book.prose import missing, printed, questions, shown, unprinted
 
@@ -133,8 +133,9 @@ def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
 
 
 def test_the_pages_that_are_written_from_data_are_up_to_date():
-    for path, text in ledger.renewed():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is not up to date: run make record"
+    for page, entries in [(ledger.PAGE, ledger.ledger()), (references.PAGE, references.references())]:
+        text = page.read_text(encoding="utf-8")
+        assert text == ledger.renewed(page, entries), f"{page.name} is not up to date: run make record"
 
 
 @each(CHAPTERS)
