@@ -380,7 +380,7 @@ def test_a_chapter_that_does_not_exist_gets_a_sentence_with_those_that_do(tmp_pa
     (tmp_path / "chapters").mkdir()
     for name in ("01_one", "02_two"):
         (tmp_path / f"chapters/{name}.ipynb").touch()
-    command = ["make", "--old-file", ".venv/installed", "check", f"CHAPTER={number}"]
+    command = ["make", "--no-print-directory", "--old-file", ".venv/installed", "check", f"CHAPTER={number}"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert run.returncode != 0 and run.stdout == ""
     assert run.stderr.startswith(f"CHAPTER must be one of 01 02, but is '{number}'.\n")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from book import build, guesses
 from book.execute import ChapterFailed, read
@@ -187,7 +188,7 @@ def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit,
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
     page.reload()
-    assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
+    expect(page.locator(".attn-result[hidden]"), "what was said is kept").to_have_count(0)
     with page.expect_navigation():
         page.get_by_role("button", name="Forget these guesses").click()
     assert page.locator(".attn-result[hidden=until-found]").count() == len(reader.said)
