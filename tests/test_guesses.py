@@ -174,7 +174,7 @@ class Reader:
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
 def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit, book, path):
-    page = visit((book / f"chapters/{path.stem}.html").as_uri(), ask=True)
+    page = visit((book / f"chapters/{path.stem}.html").as_uri(), ask=True, until="networkidle")
     results = page.locator(".attn-result")
     assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(asked(path))
     reader = Reader(page, asked(path))
