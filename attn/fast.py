@@ -144,10 +144,7 @@ def online_softmax(blocks, bound=np.inf):
     with np.errstate(over="ignore", invalid="ignore"):
         for scores, V in blocks:
             scores, V = widened(scores), widened(V)
-            if bound < SMALL:
-                higher = scores.dtype.type(0)
-            else:
-                higher = np.maximum(top, scores.max(axis=-1, keepdims=True, initial=-np.inf))
+            higher = scores.dtype.type(0) if bound < SMALL else np.maximum(top, row_max(scores))
             shift = np.where(np.isneginf(higher), 0, higher)
             factor = np.exp(top - shift)  # what the sums so far are worth against the new maximum
             if shift.any():
