@@ -37,6 +37,7 @@ import yaml
 from attn.course.digits import significant
 
 ASKS = "**Before you read on:**"
+OPENS = re.compile(r"<!--(?! claim-)")  # a comment, unless it marks a claim of the ledger
 COMMENT = re.compile(r"^<!-- guess\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 ID = re.compile(r"[a-z][a-z0-9-]*")
 CHOICE = re.compile(r"^- (.+)$", re.MULTILINE)
@@ -45,7 +46,7 @@ KEYS = {"id", "answer", "values", "scale", "unit", "digits", "rows", "columns", 
 
 def guess_in(cell):
     """Return what the comment of a cell says, with its choices, or None for a cell that asks for no guess."""
-    if cell.cell_type != "markdown" or not (ASKS in cell.source or "<!--" in cell.source):
+    if cell.cell_type != "markdown" or not (ASKS in cell.source or OPENS.search(cell.source)):
         return None
     comment = COMMENT.search(cell.source)
     if not comment:

@@ -21,6 +21,7 @@ FOLDER = ROOT / "chapters"
 PAGE = FOLDER / "ledger.md"
 CHAPTER = re.compile(r"chapters/(\d\d)_")
 TAG = re.compile(r"claim-([A-Z]\d+)$")
+MARK = re.compile(r"<!-- claim-([A-Z]\d+) -->")  # below a sentence that cites, where no cell can show the claim
 PARTS = {
     "M": "Why words need context",
     "Q": "Queries, keys, values",
@@ -45,14 +46,16 @@ def slug(heading):
 
 
 def section_of(chapter, claim):
-    """Return the heading above the cell of a chapter that shows a claim; ValueError if there is none."""
+    """Return the heading above what shows a claim in a chapter, a cell or a mark; ValueError if there is none."""
     heading = None
     for cell in read(chapter).cells:
         if cell.cell_type == "markdown":
             heading = [heading, *re.findall(r"^## (.*)$", cell.source, re.MULTILINE)][-1]
-        elif f"claim-{claim}" in cell.metadata.get("tags", []):
+        if f"claim-{claim}" in cell.metadata.get("tags", []) or claim in MARK.findall(cell.source):
             return heading
-    raise ValueError(f"The ledger says that {chapter.name} shows {claim}, but no cell of it has the tag claim-{claim}.")
+    raise ValueError(
+        f"The ledger says that {chapter.name} shows {claim}, but no cell has the tag claim-{claim} or such a mark."
+    )
 
 
 def ledger_entry(row):
@@ -96,7 +99,7 @@ def read_ledger(srcdir):
 
 
 class LedgerLinks(SphinxTransform):
-    """Lead from each cell that shows claims to the ledger; warn of what the ledger does not list."""
+    """Lead from what shows claims, a cell or a mark, to the ledger; warn of what the ledger does not list."""
 
     default_priority = 500
 
@@ -106,21 +109,24 @@ class LedgerLinks(SphinxTransform):
             return
         chapter = int(match[1])
         listed = {row["id"] for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
-        for cell in list(
-            self.document.findall(
-                lambda node: isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
-            )
-        ):
-            claims = [found[1] for tag in cell["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
+        for place in list(self.document.findall(nodes.Element)):
+            claims = self.shown_at(place)
             if unlisted := set(claims) - listed:
                 logger.warning(
                     "chapter %s shows claims that the ledger does not list there: %s",
                     chapter,
                     ", ".join(sorted(unlisted)),
-                    location=cell,
+                    location=place,
                 )
             if claims:
-                cell.parent.insert(cell.parent.index(cell) + 1, self.lead_to(claims))
+                place.parent.insert(place.parent.index(place) + 1, self.lead_to(claims))
+
+    @staticmethod
+    def shown_at(place):
+        """Return the claims that a node shows: by the tags of a code cell, or by a mark below a sentence."""
+        if isinstance(place, nodes.container) and place.get("nb_element") == "cell_code":
+            return [found[1] for tag in place["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
+        return MARK.findall(place.astext()) if isinstance(place, nodes.raw | nodes.comment) else []
 
     def lead_to(self, claims):
         line = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])

@@ -120,6 +120,8 @@ def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
     assert set(row) - {"real"} == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in {
         "holds",
         "made exact",
+        "by construction",
+        "by citation",
         "corrected",
         "tested",
     }

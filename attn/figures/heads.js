@@ -60,7 +60,9 @@ function build({ read, change, reset, line, tell, draw }) {
     shares.lines.forEach((one, h) => one.classList.toggle("attn-chosen", h === state.head));
     const most = largest(row);
     const moved = written.filter((d) => Math.abs(sums[d]) >= 0.005).map((d) => `${axes[d]} ${format(sums[d])}`);
-    tell(`In the head “${name}”, “${word}” looks most at “${tokens[most]}” (${format(row[most])}). `
+    const even = row[most] - Math.min(...row) < 0.005;
+    tell(`In the head “${name}”, “${word}” looks `
+      + `${even ? `at all words alike (${format(row[most])} each)` : `most at “${tokens[most]}” (${format(row[most])})`}. `
       + `All heads together add ${moved.length ? moved.join(", ") : "nothing"}.`);
   };
 }
