@@ -172,14 +172,46 @@ class Replace:
             raise ValueError("layer 0 stands for what enters layer 1, and there is no attention before it")
 
 
+@dataclass(frozen=True)
+class ReplaceValues:
+    """Let one head mix other values, with the weights that it has: an intervention for `encoder` and `decoder`.
+
+    Parameters
+    ----------
+    place : int, slice, or array of bool, shape (..., n)
+        The positions whose values are replaced.
+    values : array, shape (d_v,) or (..., n, d_v)
+        What stands there. The head's mean mixture at all places is mean ablation.
+    layer : int
+        The layer, from 1 on.
+    head : int
+        The head, from 0 on.
+    """
+
+    place: int | slice | np.ndarray
+    values: np.ndarray
+    layer: int
+    head: int
+
+    def check(self, config):
+        """Refuse a layer or a head that the model does not have."""
+        if self.layer not in range(1, config.n_layers + 1):
+            raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {self.layer!r}")
+        if self.head not in range(config.n_heads):
+            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {self.head!r}")
+
+
+KINDS = (Forbid, Replace, ReplaceValues)
+
+
 def check_interventions(interventions, config):
     """Return the interventions as a tuple, or say which does not fit the config."""
-    if isinstance(interventions, (Forbid, Replace)):
+    if isinstance(interventions, KINDS):
         raise TypeError(f"interventions come in a list, but this is a single {type(interventions).__name__}")
     interventions = tuple(interventions)
     for one in interventions:
-        if not isinstance(one, (Forbid, Replace)):
-            raise TypeError(f"an intervention is a Forbid or a Replace, but this is {one!r}")
+        if not isinstance(one, KINDS):
+            raise TypeError(f"an intervention is a Forbid, a Replace or a ReplaceValues, but this is {one!r}")
         one.check(config)
     return interventions
 
@@ -202,6 +234,14 @@ def replace_rows(X, interventions, layer, after="mlp"):
     return X
 
 
+def replace_values(V, interventions, layer):
+    """Return the values V of all heads, shape (..., n_heads, n, d_v), with those that are put in their places."""
+    for one in interventions:
+        if isinstance(one, ReplaceValues) and one.layer == layer:
+            V = _put_values(V, one.place, one.values, one.head)
+    return V
+
+
 @differentiable
 def _put(X, place, stream):
     """Replace rows of X: what stood there gets no gradient, and what stands there now gets it."""
@@ -216,3 +256,31 @@ def _put(X, place, stream):
         return grad_X, None, sum_to(grad[..., place, :], np.shape(stream))
 
     return replaced, backward
+
+
+@differentiable
+def _put_values(V, place, values, head):
+    """Replace values of one head: what stood there gets no gradient, and what stands there now gets it."""
+    here = _places(place, V.shape[-2])[..., None]
+    replaced = V.copy()
+    replaced[..., head, :, :] = np.where(here, values, V[..., head, :, :])
+
+    def backward(grad):
+        grad_V = grad.copy()
+        grad_V[..., head, :, :] = np.where(here, 0, grad[..., head, :, :])
+        return grad_V, None, sum_to(np.where(here, grad[..., head, :, :], 0), np.shape(values)), None
+
+    return replaced, backward
+
+
+def _places(place, n):
+    """Return the positions of a text of n tokens as an array of bool, shape (..., n)."""
+    if isinstance(place, np.ndarray):
+        if place.dtype != bool or place.shape[-1] != n:
+            raise ValueError(f"places are True or False for {n} tokens, but are {place.dtype}, of shape {place.shape}")
+        return place
+    here = np.zeros(n, bool)
+    here[place] = True
+    if not here.any():
+        raise ValueError(f"there is nothing to replace at {place} in a text of {n} tokens")
+    return here

@@ -11,7 +11,15 @@ import numpy as np
 from attn.attention import causal_mask, scaled_dot_product_attention
 from attn.checks import as_booleans, as_tokens
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
-from attn.interventions import AttentionTrace, LayerTrace, check_interventions, forbid_edges, open_trace, replace_rows
+from attn.interventions import (
+    AttentionTrace,
+    LayerTrace,
+    check_interventions,
+    forbid_edges,
+    open_trace,
+    replace_rows,
+    replace_values,
+)
 from attn.layers import embedding, feed_forward, layer_norm, linear, unembedding
 from attn.parameters import check_params, shapes
 from attn.positions import POSITIONS, masked
@@ -79,7 +87,7 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
         False for padding, which nobody may attend to.
     token_types : array of int, shape (..., n), optional
         Which row of `token_types` each token gets; default: the first.
-    interventions : sequence of Forbid and Replace
+    interventions : sequence of Forbid, Replace and ReplaceValues
 
     Returns
     -------
@@ -111,7 +119,7 @@ def decoder(params, config, tokens, *, context=None, context_mask=None, cache=No
         False for padding.
     cache : Cache, optional
         Keys and values of what came before; those of `tokens` are added to it.
-    interventions : sequence of Forbid and Replace
+    interventions : sequence of Forbid, Replace and ReplaceValues
 
     Returns
     -------
@@ -136,7 +144,8 @@ def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None
         layer, cross = params[f"layer {number}"], None
         layer_mask = forbid_edges(mask, interventions, number, (config.n_heads, n, start + n))
         p = layer["attention"]
-        update, attention = _self_attention(_pre_norm(X, p, config), p, config, layer_mask, number, cache, start)
+        normal = _pre_norm(X, p, config)
+        update, attention = _self_attention(normal, p, config, layer_mask, number, cache, start, interventions)
         X = _post_norm(X + update, p, config)
         if config.cross:
             p = layer["cross"]
@@ -170,13 +179,14 @@ def _post_norm(X, p, config):
     return layer_norm(X, **p["norm"], epsilon=config.epsilon) if config.norm == "post" else X
 
 
-def _self_attention(X, p, config, mask, number, cache, start):
+def _self_attention(X, p, config, mask, number, cache, start, interventions):
     """Let tokens attend to each other and to those in the cache; only here are queries and keys told positions."""
     positions = POSITIONS[config.positions]
     Q, K, V = (_project(X, p, name) for name in "QKV")
     Q, K = positions.turn(Q, start), positions.turn(K, start)
     if cache is not None:
         K, V = cache.extend(number, K, V)
+    V = replace_values(share_heads(V, config.n_heads), interventions, number)
     return _attend(Q, K, V, p, config, mask, positions.bias(p, config.n_heads, Q.shape[-2], K.shape[-2]))
 
 

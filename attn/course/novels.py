@@ -19,6 +19,7 @@ CONFIG = TransformerConfig(
     biases="mlp", unembedding="tied",
 )  # fmt: skip
 LENGTH = 128  # tokens that the model reads at once in training
+SHIPPED = 1  # the model that pages run, of the five that were trained
 
 
 def read_text(part="training"):
@@ -78,9 +79,14 @@ def dequantize(flat):
     return params
 
 
-def read_model():
-    """Return the parameters of the model that the book ships, as they were rounded for it."""
-    with np.load(FOLDER / "model.npz") as flat:
+def model_file(number=SHIPPED):
+    """Return the name of the file that holds one of the five models."""
+    return "model.npz" if number == SHIPPED else f"model_{number}.npz"
+
+
+def read_model(number=SHIPPED):
+    """Return the parameters of one of the five models, 0 to 4, as they were rounded for it: default, the book's own."""
+    with np.load(FOLDER / model_file(number)) as flat:
         return dequantize(dict(flat))
 
 
@@ -128,15 +134,26 @@ class HeldOut:
         The model reads 128 tokens, and each place is asked for the next one.
     marks : array of int, shape (n_rows, 128)
         Where in its row the last quotation mark of the paragraph stands; negative where there is none in the row.
-    inside, outside : array of bool, shape (n_rows, 128)
-        Ends of a clause, which are the places of `ENDS`: those in a quotation whose mark stands in the row, and those
-        in none.
+    inside, closed, narration : array of bool, shape (n_rows, 128)
+        Ends of a clause, which are the places of `ENDS`: those in a quotation whose mark stands in the row, those in
+        none but behind one of the same paragraph that was closed in the row, and those with no mark of their
+        paragraph in the row and no quotation open.
+    opens, closes : array of bool, shape (n_rows, 128)
+        The quotation marks themselves: those that open a quotation, and those that close one.
     """
 
     rows: np.ndarray
     marks: np.ndarray
     inside: np.ndarray
-    outside: np.ndarray
+    closed: np.ndarray
+    narration: np.ndarray
+    opens: np.ndarray
+    closes: np.ndarray
+
+    @property
+    def outside(self):
+        """Ends of a clause in no quotation, of both kinds: array of bool, shape (n_rows, 128)."""
+        return self.closed | self.narration
 
 
 def held_out(tokenizer):
@@ -145,8 +162,10 @@ def held_out(tokenizer):
     rows = rows_of(tokens)
     marks, is_open = (rows_of(part)[:, :-1] for part in quotations(tokens, tokenizer))
     marks = np.where(marks < 0, -1, marks - (LENGTH + 1) * np.arange(len(rows))[:, None])
+    in_row, at_mark = marks >= 0, marks == np.arange(LENGTH)
     ends = np.isin(rows[:, :-1], [tokenizer.words.index(word) for word in ENDS])
-    return HeldOut(rows, marks, ends & is_open & (marks >= 0), ends & ~is_open)
+    places = (ends & is_open & in_row, ends & ~is_open & in_row, ends & ~is_open & ~in_row)
+    return HeldOut(rows, marks, *places, at_mark & is_open, at_mark & ~is_open)
 
 
 def in_parts(function, *arrays):

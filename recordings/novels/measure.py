@@ -1,11 +1,13 @@
-"""What is measured of a model that has read six novels: at each of its marks, and at its end."""
+"""What is measured of a model that has read six novels: at each of its marks, at its end, and rounded to bytes."""
 
 from functools import partial
+
+import numpy as np
 
 from attn import switch_off
 from attn.course import novels
 
-from . import quotations, reading
+from . import continuing, copying, counting, exchange, places, quotations, reading, writing
 from .learn import MARKS, STEPS, params_at
 
 
@@ -24,10 +26,10 @@ def measure(seed, tokenizer, held):
         "by distance": quotations.on_the_mark_by_distance(weights, held, *quoting[0]),
         "forbidden": quotations.measure_edges(params, tokenizer, held, quoting),
         "closing, reading few": quotations.measure_context(params, tokenizer, held),
-        "with the mark, without": quotations.with_and_without_the_mark(params, tokenizer, text),
-        "with the mark, without: both off": quotations.with_and_without_the_mark(params, tokenizer, text, both_off),
-        "closes: all on, both off": [quotations.closes(params, tokenizer, text, off) for off in ([], both_off)],
-        "closes: other pairs off": [quotations.closes(params, tokenizer, text, pair) for pair in others_off],
+        "with the mark, without": continuing.with_and_without_the_mark(params, tokenizer, text),
+        "with the mark, without: both off": continuing.with_and_without_the_mark(params, tokenizer, text, both_off),
+        "closes: all on, both off": [continuing.closes(params, tokenizer, text, off) for off in ([], both_off)],
+        "closes: other pairs off": [continuing.closes(params, tokenizer, text, pair) for pair in others_off],
         "told: once, again, behind others": reading.read_twice(params, text),
         "last 20 tokens behind": reading.loss_by_context(params, held),
         "she, not he: women": reading.she_not_he(params, tokenizer, reading.WOMEN),
@@ -49,3 +51,42 @@ def measure_at_marks(seed, tokenizer, held):
         found["on the mark"].append(on_it)
         found["before the mark"].append(before_it)
     return found
+
+
+def counted(tokens, held):
+    """Return what needs no model: by name the losses of n-grams, arrays of shape (n_rows, length), and how often each
+    token comes in the training text."""
+    losses = {f"{n}-grams": counting.losses(tokens, held.rows, n) for n in counting.ORDERS}
+    return losses, np.bincount(tokens, minlength=novels.CONFIG.vocab_size)
+
+
+def measure_rounded(number, quoting, tokenizer, held, losses, often):
+    """Measure one of the models as the package has them, a byte a number.
+
+    Parameters
+    ----------
+    number : int
+    quoting : pair of str
+        The names of the heads that attend most to quotation marks.
+    tokenizer : Tokenizer
+    held : HeldOut
+    losses, often
+        As from `counted`.
+    """
+    params, rows = novels.read_model(number), held.rows
+    quoting = tuple(tuple(map(int, head.split("."))) for head in quoting)
+    lost = places.read(params, rows, tokenizer)[0]
+    return {
+        "zero ablation": places.zero_ablation(params, held, tokenizer, quoting),
+        "mean ablation": places.mean_ablation(params, held, tokenizer),
+        "only itself": places.only_itself(params, held, tokenizer),
+        "where heads look": places.where_heads_look(params, rows[:, :-1]),
+        "first mark": continuing.measure(params, tokenizer, rows.ravel(), quoting),
+        "n-grams": counting.beside(lost, losses),
+        "values put in": exchange.measure(params, held, tokenizer, quoting),
+        "direct logit attribution": writing.inside_less_closed(params, held, tokenizer),
+        "one back": writing.one_back(params, held, tokenizer, *quoting[0]),
+        "named again, beside others": copying.named_again(params, tokenizer),
+        "stood in the row": copying.repeated({"model": lost, "5-grams": losses["5-grams"]}, rows, tokenizer, often),
+        "without a mark": copying.without_a_mark(params, held, tokenizer, *quoting[0]),
+    }

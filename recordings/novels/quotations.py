@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from attn import Forbid, decoder, switch_off
+from attn import Forbid, switch_off
 from attn.course import novels
 from attn.course.novels import CONFIG, LENGTH
-from attn.generation import Cache, draw
 
 from .reading import mean
 
@@ -137,40 +136,3 @@ def edges(weights, held, tokenizer, layer, head):
     others = np.where(marks[:, None, :], 0, weights[:, layer - 1, head])[row, place]
     found["another key"][row, place, others.argmax(axis=-1)] = True
     return found
-
-
-# --- quotations that the model goes on with --------------------------------------------------------------------------
-
-
-def openings(text, tokenizer, n_after):
-    """Return where quotations are opened, with a token before them and `n_after` after: array, shape (n, 1); and what
-    `quotations` says of the text."""
-    marks, inside = novels.quotations(text, tokenizer)
-    starts = np.flatnonzero(inside & (marks == np.arange(len(text))))
-    return starts[(starts > 0) & (starts + n_after < len(text)), None], marks, inside
-
-
-def with_and_without_the_mark(params, tokenizer, text, interventions=()):
-    """Return how likely a closing mark is after the first ends of quotations, and then without the opening mark."""
-    starts, marks, inside = openings(text, tokenizer, LENGTH // 2)
-    places = starts + np.arange(-1, LENGTH // 2)  # from the token before the mark on
-    ends = np.isin(text[places], [tokenizer.words.index(word) for word in novels.ENDS])
-    counts = ends & inside[places] & (marks[places] == starts)
-    both = [(places, counts), [np.delete(part, 1, axis=1) for part in (places, counts)]]
-    return [mean(novels.closing(params, text[at], tokenizer, interventions)[here]) for at, here in both]
-
-
-def closes(params, tokenizer, text, interventions=(), n_read=10, n_new=60):
-    """Return how often the model, which goes on from the beginnings of quotations, closes them as its next mark.
-
-    A quotation that has neither a mark nor a paragraph's end in `n_new` tokens counts as not closed.
-    """
-    ends = [tokenizer.words.index(word) for word in (novels.CLOSING, novels.OPENING, "\n")]
-    places = openings(text, tokenizer, n_read)[0] + np.arange(-1, n_read + 1)
-    new = text[places[~np.isin(text[places[:, 2:]], ends).any(axis=1)]]
-    rng, cache, first = np.random.default_rng(0), Cache(), np.full(len(new), -1)
-    for _ in range(n_new):
-        logits = decoder(params, CONFIG, new, cache=cache, interventions=interventions)[:, -1]
-        new = draw(logits, rng)[:, None]
-        first = np.where((first < 0) & np.isin(new[:, 0], ends), new[:, 0], first)
-    return mean(first == ends[0])

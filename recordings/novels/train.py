@@ -11,15 +11,15 @@ import numpy as np
 
 from attn.bytepairs import learn as learn_tokens
 from attn.course import novels
-from attn.course.novels import CONFIG, FOLDER
+from attn.course.novels import CONFIG, FOLDER, SHIPPED, model_file
 from attn.course.recordings import mean_losses, write_recording
 
 from .learn import EVERY, MARKS, REACHED, STEPS, learn_to_read, params_at
-from .measure import measure
+from .measure import counted, measure, measure_rounded
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md"
-SEEDS, SHIPPED = range(5), 1
-FILES = ("training.txt.xz", "held_out.txt.xz", "tokenizer.json", "model.npz")
+SEEDS = range(5)
+FILES = ("training.txt.xz", "held_out.txt.xz", "tokenizer.json", *map(model_file, SEEDS))
 
 
 def write_tokenizer():
@@ -28,18 +28,30 @@ def write_tokenizer():
     (FOLDER / "tokenizer.json").write_text(json.dumps(what, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def pack(seed):
+    """Write the parameters that a model has at its end, a byte a number."""
+    np.savez_compressed(FOLDER / model_file(seed), **novels.quantize(params_at(seed, STEPS)))
+
+
+def write(runs, start):
+    """Write what was measured of all models, with the fingerprints of what it was measured on."""
+    digests = {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in FILES}
+    about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "marks": MARKS, "shipped": SHIPPED}
+    write_recording("novels", __file__, {"novels": runs}, **about, sha256=digests, every=EVERY)
+
+
 def main():
     REACHED.mkdir(parents=True, exist_ok=True)
     write_tokenizer()
     tokenizer = novels.read_tokenizer()
     tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
     losses = [mean_losses(learn_to_read(seed, tokens)[: STEPS // EVERY * EVERY], EVERY) for seed in SEEDS]
-    np.savez_compressed(FOLDER / "model.npz", **novels.quantize(params_at(SHIPPED, STEPS)))
-    start = time.time()
-    runs = {"novels": [{"seed": seed, "loss": losses[seed], **measure(seed, tokenizer, held)} for seed in SEEDS]}
-    digests = {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in FILES}
-    about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "marks": MARKS, "shipped": SHIPPED}
-    write_recording("novels", __file__, runs, **about, sha256=digests, every=EVERY)
+    start, known, runs = time.time(), counted(tokens, held), []
+    for seed in SEEDS:
+        pack(seed)
+        found = {"seed": seed, "loss": losses[seed], **measure(seed, tokenizer, held)}
+        runs.append(found | measure_rounded(seed, found["quoting"], tokenizer, held, *known))
+    write(runs, start)
 
 
 if __name__ == "__main__":

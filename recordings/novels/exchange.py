@@ -1,0 +1,66 @@
+"""Activation patching: closing marks are given the values of opening ones in one head, and opening ones of closing."""
+
+import numpy as np
+
+from attn import ReplaceValues, Trace, decoder
+from attn.course import novels
+from attn.course.novels import CONFIG
+
+from .places import at_places, read
+from .quotations import HEADS, name
+
+WAYS = ("exchanged", "every mark an opening one", "every mark a closing one")
+
+
+def mean_values(params, held):
+    """Return each head's mean value at opening marks, and at closing ones: arrays, shape (n_layers, n_heads, d_v)."""
+
+    def values(rows, *kinds):
+        with Trace() as trace:
+            decoder(params, CONFIG, rows)
+        V = np.stack([layer.attention.V for layer in trace.layers], axis=1)
+        return np.stack([np.einsum("rlhnd,rn->rlhd", V, kind) for kind in kinds], axis=1)
+
+    kinds = held.opens, held.closes
+    sums = novels.in_parts(values, held.rows[:, :-1], *kinds).sum(axis=0)
+    return [total / kind.sum() for total, kind in zip(sums, kinds)]
+
+
+def put_in(way, heads, values, opens, closes):
+    """Return the interventions that put the mean values of opening or closing marks into heads.
+
+    Parameters
+    ----------
+    way : {"exchanged", "every mark an opening one", "every mark a closing one"}
+    heads : sequence of (layer, head)
+    values : pair of arrays, shape (n_layers, n_heads, d_v)
+        Of opening marks, and of closing ones.
+    opens, closes : array of bool, shape (n_rows, length)
+    """
+    opening, closing = {
+        "exchanged": (closes, opens),
+        "every mark an opening one": (opens | closes, opens & closes),
+        "every mark a closing one": (opens & closes, opens | closes),
+    }[way]
+    return [
+        ReplaceValues(where, value[layer - 1, head], layer, head)
+        for layer, head in heads
+        for where, value in zip((opening, closing), values)
+    ]
+
+
+def measure(params, held, tokenizer, quoting):
+    """Return what becomes of closing marks: by way, and by the heads into which values are put."""
+    values, untouched = mean_values(params, held), read(params, held.rows, tokenizer)[1]
+    touched = (held.opens | held.closes).any(axis=1)
+
+    def log_odds(way, heads):
+        def patched(rows, opens, closes):
+            return read(params, rows, tokenizer, put_in(way, heads, values, opens, closes))[1]
+
+        found = untouched.copy()
+        found[touched] = novels.in_parts(patched, held.rows[touched], held.opens[touched], held.closes[touched])
+        return found
+
+    sets = {"exchanged": [*((head,) for head in HEADS), quoting]} | {way: [quoting[:1]] for way in WAYS[1:]}
+    return {way: {name(*heads): at_places(log_odds(way, heads), held) for heads in sets[way]} for way in WAYS}

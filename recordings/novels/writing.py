@@ -1,0 +1,113 @@
+"""What heads write about the closing mark: directly, by which kind of mark they read, and who told them the kind."""
+
+import numpy as np
+
+from attn import Forbid, Trace, decoder
+from attn.course import novels
+from attn.course.novels import CONFIG, LENGTH
+
+from .places import ONLY_ITSELF
+from .reading import mean
+
+ROWS = 200  # of the held-out text, as on the page
+ONE_BACK = np.eye(LENGTH, k=-1, dtype=bool)
+
+
+def toward_closing(params, tokenizer):
+    """Return the direction of the residual stream in which the closing mark's logit grows beside the mean over all
+    tokens, where the last norm has taken off the mean and divided by the deviation: array, shape (d_model,)."""
+    E = params["embedding"]
+    direction = params["norm"]["gain"] * (E[tokenizer.words.index(novels.CLOSING)] - E.mean(axis=0))
+    return direction - direction.mean()
+
+
+# --- direct logit attribution ----------------------------------------------------------------------------------------
+
+
+def contributions(params, rows, places, tokenizer):
+    """Return what each part adds to the closing mark's logit, the last norm as it is in the whole model.
+
+    Parameters
+    ----------
+    params : nested dict of arrays
+    rows : array of int, shape (n_rows, length)
+    places : array of bool, shape (n_rows, length)
+    tokenizer : Tokenizer
+
+    Returns
+    -------
+    array, shape (n_places, 1 + n_layers * (n_heads + 1))
+        The embedding, and layer by layer each head and the MLP. Without the norm's bias their sum is the logit, less
+        the mean over the vocabulary.
+    """
+    direction = toward_closing(params, tokenizer)
+
+    def parts(part, asked):
+        with Trace() as trace:
+            decoder(params, CONFIG, part)
+        row, place = np.nonzero(asked)
+        found = [trace.embedded[0][row, place] @ direction]
+        for number, layer in enumerate(trace.layers, start=1):
+            toward = params[f"layer {number}"]["attention"]["W_O"] @ direction  # (n_heads, d_v)
+            mixtures = (layer.attention.weights @ layer.attention.V)[row, :, place]  # (n_places, n_heads, d_v)
+            mlp = layer.after_mlp[row, place] - layer.after_attention[row, place]
+            found += [*(mixtures * toward).sum(axis=-1).T, mlp @ direction]
+        return np.stack(found, axis=-1) / np.sqrt(trace.layers[-1].after_mlp[row, place].var(axis=-1)[:, None] + 1e-5)
+
+    return novels.in_parts(parts, rows, places)
+
+
+def inside_less_closed(params, held, tokenizer):
+    """Return by name what each part adds to the closing mark's logit, inside quotations less behind closed ones."""
+    inside, closed = (
+        contributions(params, held.rows[:, :-1], kind, tokenizer).mean(axis=0) for kind in (held.inside, held.closed)
+    )
+    names = ["embedding"]
+    for layer in range(1, CONFIG.n_layers + 1):
+        names += [*(f"{layer}.{head}" for head in range(CONFIG.n_heads)), f"MLP {layer}"]
+    return dict(zip(names, map(mean, inside - closed)))
+
+
+# --- the look one back -----------------------------------------------------------------------------------------------
+
+
+def kinds_of_marks(held, tokenizer):
+    """Return by name where marks of each kind stand, in the first rows and not at their beginnings, where nothing is
+    before them: arrays of bool, shape (ROWS, length)."""
+    apart = held.rows[:ROWS, :-1] == tokenizer.words.index(novels.OPENING)
+    behind = np.arange(LENGTH) > 0
+    opens, closes = held.opens[:ROWS] & behind, held.closes[:ROWS] & behind
+    return {"opening, behind a space": opens & apart, "opening a paragraph": opens & ~apart, "closing": closes}
+
+
+def written_by_values(params, held, tokenizer, layer, head, interventions=()):
+    """Return by kind of mark the mean, the least and the most of what a head that attends to it alone writes toward the
+    closing mark, as the page measures it."""
+    toward = params["norm"]["gain"] * params["embedding"][tokenizer.words.index(novels.CLOSING)]
+    toward = (toward - toward.mean()) / np.linalg.norm(toward)  # the last norm takes off the mean of what is written
+
+    of_value = params[f"layer {layer}"]["attention"]["W_O"][head] @ toward
+
+    def written(rows):
+        with Trace() as trace:
+            decoder(params, CONFIG, rows, interventions=interventions)
+        return trace.layers[layer - 1].attention.V[:, head] @ of_value
+
+    found = novels.in_parts(written, held.rows[:ROWS, :-1])
+    kinds = kinds_of_marks(held, tokenizer)
+    return {kind: [mean(part(found[here]), 2) for part in (np.mean, np.min, np.max)] for kind, here in kinds.items()}
+
+
+def one_back(params, held, tokenizer, layer, head):
+    """Return what a head's values write if no token may attend to the one before it, in layers below; and, from marks
+    that open paragraphs, each head's mean weight one back: lists [layer][head]."""
+    below = range(1, layer)
+    cuts = {"nothing": []} | {f"one back in layer {number}": [Forbid(ONE_BACK, number)] for number in below}
+    cuts["one back in all layers below"] = [Forbid(ONE_BACK, number) for number in below]
+    cuts["all but itself in all layers below"] = [Forbid(ONLY_ITSELF, number) for number in below]
+    asks = kinds_of_marks(held, tokenizer)["opening a paragraph"]
+    place = np.nonzero(asks)[1]
+    weights = novels.looks_from(params, held.rows[:ROWS, :-1], asks)[np.arange(len(place)), :, :, place - 1]
+    written = {cut: written_by_values(params, held, tokenizer, layer, head, made) for cut, made in cuts.items()}
+    counts = {kind: int(here.sum()) for kind, here in kinds_of_marks(held, tokenizer).items()}
+    return {"marks": counts, "written": written, "weight one back": weights.mean(axis=0, dtype=float).round(4).tolist()}
