@@ -21,15 +21,18 @@ from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.course.recordings import FOLDER, read_recording
 from book import build
 from recordings.minilm.adjectives import adjectives
-from recordings.minilm.arithmetic import mean_interval
+from recordings.minilm.anisotropy import pairs_of_words, without_mean
+from recordings.minilm.arithmetic import draws_of, mean_interval, means_of_groups, ranks, t_interval
+from recordings.minilm.coverage import MEANS, N_TEMPLATES, covered
 from recordings.minilm.heads import LEVELS, mean_weights, pattern_letters, sinks
 from recordings.minilm.model import SENTENCES, Model, mixtures, read, with_mixture, without_edges, without_heads
-from recordings.minilm.pairs import Pair, difference_of_differences, edges_from_it, pairs_of
+from recordings.minilm.pairs import Pair, crossed_pairs, difference_of_differences, edges_from_it, pairs_of
+from recordings.minilm.self_repair import PARTS, parts_held, whole_run, with_head
 from recordings.minilm.senses import nearest, sentences_of
 
 SMALL = replace(CONFIG, vocab_size=130, n_positions=31)
-ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns")}
-FOUND, KEPT = ABOUT["minilm"]["runs"], ABOUT["minilm_patterns"]["runs"]
+ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns", "minilm_controls")}
+FOUND, KEPT, CONTROLS = (about["runs"] for about in ABOUT.values())
 HEADS, BY_HEAD, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
 
 
@@ -135,7 +138,9 @@ def test_a_word_is_found_with_all_its_pieces():
 # --- the recordings -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "most"), [("minilm", 100_000), ("minilm_patterns", 150_000)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("minilm", 100_000), ("minilm_patterns", 150_000), ("minilm_controls", 100_000)]
+)
 def test_a_recording_of_minilm_is_small_and_names_the_model_and_its_licence(name, most):
     assert (FOLDER / f"{name}.json").stat().st_size < most
     assert "all-MiniLM-L6-v2" in ABOUT[name]["licence"] and "Apache License 2.0" in ABOUT[name]["licence"]
@@ -187,8 +192,8 @@ def numbers(part, path=""):
 
 
 def test_each_value_lies_within_its_interval():
-    intervals = [(path, part) for path, part in numbers(FOUND) if len(part) == 3]
-    assert len(intervals) > 200
+    intervals = [(path, part) for runs in (FOUND, CONTROLS) for path, part in numbers(runs) if len(part) == 3]
+    assert len(intervals) > 400
     wrong = [(path, part) for path, part in intervals if not part[1] - 1e-4 <= part[0] <= part[2] + 1e-4]
     assert not wrong
     shares = [part for path, part in numbers(FOUND) if "right" in path]
@@ -228,6 +233,83 @@ def test_the_rank_of_the_head_follows_from_what_each_head_does(way):
         assert abs(left - reported["drop"][head]) < 2e-4
 
 
+@pytest.mark.parametrize("way", ["off", "mean", "swapped"])
+def test_a_total_effect_is_what_was_measured_without_holding_anything(way):
+    reported, last = CONTROLS["self-repair"], IT["cause"][f"{way}, each head"]
+    assert list(reported["drop by head"]) == [IT["head"], *IT["before it"]["three heads"]]
+    for head, found in reported["drop by head"].items():
+        drops, place = found[way]["held, drop from its own layer on"], HEADS.index(head)
+        assert abs(drops["nothing"][-1][0] - last["drop"][place]) < 1.5e-4
+        assert drops["nothing"][0] == drops["later layers"][0]
+        healed = drops["later layers"][-1][0] - drops["nothing"][-1][0]
+        assert abs(found[way]["healed in the last layer"][0] - healed) < 1.5e-4
+        if way == "swapped":
+            each = [numbers[place] for numbers in reported["swapped, each head"].values()]
+            np.testing.assert_allclose(each, [drops["later layers"][i][0] for i in (0, -1)], atol=1e-4)
+
+
+def test_the_same_pairs_have_the_same_numbers_wherever_they_are_recorded():
+    sets = CONTROLS["it"]["other sets"]
+    assert list(sets) == list(IT["other sets"]) and list(CONTROLS["crossed"]) == list(crossed_pairs())
+    for name, found in sets.items():
+        recorded = IT["other sets"][name]
+        np.testing.assert_allclose(
+            found["difference of differences"]["interval"], recorded["difference of differences"], atol=1.5e-4
+        )
+        assert abs(found["the right way"] - recorded["the right way"][0]) < 1e-4
+        assert all(found[key] == recorded[key] for key in ("pairs", "example", "rank of the head"))
+    crossed, once = CONTROLS["crossed"]["trophy's frame: two things, large or small"], sets["trophy and suitcase"]
+    assert {**crossed, "example": None} == {**once, "example": None}
+    for name, lean in CONTROLS["it"]["cause, t interval"].items():
+        assert abs(lean[0] - IT["cause"][name][0]) < 1.5e-4
+    for word, by_layer in CONTROLS["it"]["vector, by layer, t interval"].items():
+        np.testing.assert_allclose(
+            [value for value, *_ in by_layer], [value for value, *_ in IT["vector, by layer"][word]], atol=1.5e-4
+        )
+
+
+@pytest.mark.parametrize("name", [*CONTROLS["it"]["other sets"], *CONTROLS["crossed"]])
+def test_parts_of_a_difference_have_its_mean(name):
+    found = {**CONTROLS["it"]["other sets"], **CONTROLS["crossed"]}[name]
+    for spread in (found["difference of differences"], found["vector of it, last layer"]):
+        value, (mean, low, high) = spread["interval"][0], spread["t interval"]
+        assert abs(np.mean(spread["by first noun"]) - value) < 1.5e-4
+        assert abs(np.mean(list(spread["by frame"].values())) - value) < 1.5e-4
+        assert min(spread["by adjectives"].values()) <= value <= max(spread["by adjectives"].values())
+        assert abs(mean - value) < 1.5e-4 and abs(low + high - 2 * mean) < 2.5e-4
+
+
+@pytest.mark.parametrize("word", FOUND["senses"])
+def test_templates_of_one_size_have_the_mean_that_is_reported(word):
+    for kind, parts in CONTROLS["senses"][word].items():
+        for part, values in parts.items():
+            reported = np.array(FOUND["senses"][word][kind][part])[..., 0]
+            np.testing.assert_allclose(np.mean(values, axis=0), reported, atol=2e-4)
+            lines = SENTENCES["senses"][word]["misleading" if part == "misleading" else "templates"].values()
+            assert len(values) == sum(map(len, lines))
+    for kind, halves in CONTROLS["two apples"].items():
+        reported = [value for value, *_ in FOUND["two apples"][kind]["right order, by layer"]]
+        for values in halves.values():
+            assert np.shape(values) == (6, 7)
+            np.testing.assert_allclose(np.mean(values, axis=0), reported, atol=2e-4)
+
+
+@pytest.mark.parametrize("way", ["off", "mean"])
+def test_what_is_reported_of_rest_follows_from_the_heads(way):
+    found = CONTROLS["rests"]["correlation of the weight on [CLS] with the change of tokens"][way]
+    cls, change = BY_HEAD["[CLS]"], BY_HEAD[f"{way}: change of tokens"]
+    within = [np.corrcoef(*both)[0, 1] for both in zip(*(np.reshape(numbers, (6, 12)) for numbers in (cls, change)))]
+    np.testing.assert_allclose(found["within layers, 1 to 6"], within, atol=1e-4)
+    assert abs(found["of ranks, all heads"] - np.corrcoef(ranks(cls), ranks(change))[0, 1]) < 1e-4
+
+
+def test_bounds_hold_as_often_as_was_recorded():
+    assert list(CONTROLS["coverage"]) == [f"{n} templates" for n in N_TEMPLATES]
+    again = covered(np.random.default_rng(0), 4, *MEANS["Beta(8, .5)"])
+    recorded = CONTROLS["coverage"]["4 templates"]["Beta(8, .5)"]
+    assert again.keys() == recorded.keys() and all(abs(again[name] - recorded[name]) < 2e-3 for name in again)
+
+
 # --- how it is measured ---------------------------------------------------------------------------
 
 
@@ -246,6 +328,30 @@ def test_whole_templates_are_drawn():
     assert mean_interval(values, groups) == [0.5, 0, 1]
     value, low, high = mean_interval(values, range(6))
     assert value == 0.5 and 0 < low < 0.5 < high < 1
+    means = np.random.default_rng(1).uniform(size=9)
+    drawn = np.quantile(means[draws_of(9)].mean(axis=1), [0.025, 0.975])
+    np.testing.assert_allclose(mean_interval(means, range(9))[1:], drawn, atol=1e-4)
+
+
+def test_a_t_interval_counts_groups_and_not_rows():
+    values, groups = [1, 3, 6, 6, 7, 9, 4, 4], ["b", "b", "a", "a", "c", "c", "d", "d"]
+    assert means_of_groups(values, groups).tolist() == [2, 6, 8, 4]
+    reach = 3.182 * np.std([2, 6, 8, 4], ddof=1) / 2
+    np.testing.assert_allclose(t_interval(values, groups), [5, 5 - reach, 5 + reach], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", list(crossed_pairs()))
+def test_crossed_pairs_have_the_frame_and_the_words_that_they_are_named_for(name):
+    about, (frame, filling) = SENTENCES["it"]["crossed"], name.split(": ")
+    words, pairs = about["fillings"][filling], crossed_pairs()[name]
+    assert {pair.frame for pair in pairs} == set(about["frames"][frame])
+    assert {noun for pair in pairs for noun in pair.nouns} == {*words["a"].split(), *words["o"].split()}
+    assert {pair.adjectives for pair in pairs} == set(map(tuple, words["x"]))
+    held = SENTENCES["it"]["sets"]["animal first"]["a"].split()[1::2]
+    assert words["a"].split() == held or "animal" not in filling
+    for pair in pairs:
+        first, other = (sentence.split() for sentence in pair.sentences)
+        assert first[:-1] == other[:-1] and (first[-1], other[-1]) == tuple(f"{word}." for word in pair.adjectives)
 
 
 def test_a_pair_counts_by_how_much_the_first_noun_leads_more_in_the_first_sentence():
@@ -303,6 +409,47 @@ def test_a_head_whose_own_mixture_is_given_changes_nothing():
     assert np.abs(off.streams[3] - plain.streams[3]).max() > 1e-3 and (off.streams[2] == plain.streams[2]).all()
 
 
+@pytest.mark.parametrize("head", ["1.4", "4.1", "6.11"])
+def test_a_head_changed_with_nothing_held_does_what_the_model_does(head):
+    model = small_model(np.random.default_rng(0))
+    run, mixture = whole_run(model, "1 2 3 4"), np.random.default_rng(1).normal(size=(6, 32))
+    (plain,), (changed,) = (read(one, ["1 2 3 4"]) for one in (model, with_mixture(model, head, mixture)))
+    np.testing.assert_allclose(run.seen.streams, plain.streams, atol=1e-10)
+    np.testing.assert_allclose(with_head(model, run, head, mixture, []).streams, changed.streams, atol=1e-10)
+    own = run.mixtures[HEADS.index(head)]
+    for held in parts_held(int(head.split(".")[0])).values():
+        np.testing.assert_allclose(with_head(model, run, head, own, held).streams, plain.streams, atol=1e-10)
+
+
+def test_a_part_that_is_held_adds_what_it_added_in_the_whole_run():
+    model = small_model(np.random.default_rng(0))
+    run, mixture = whole_run(model, "1 2 3 4"), np.random.default_rng(1).normal(size=(6, 32))
+    free, held = (with_head(model, run, "5.2", mixture, parts) for parts in ([], parts_held(5)["later layers"]))
+    np.testing.assert_array_equal(held.streams[:6], free.streams[:6])
+    X = held.streams[5]
+    for part in ("attention", "mlp"):
+        X = X + run.updates[6, part]
+        X = (X - X.mean(axis=-1, keepdims=True)) / np.sqrt(X.var(axis=-1, keepdims=True) + 1e-12)
+        X = X * model.params["layer 6"][part]["norm"]["gain"] + model.params["layer 6"][part]["norm"]["bias"]
+    np.testing.assert_allclose(held.streams[6], X, atol=1e-10)
+    assert np.abs(held.streams[6] - free.streams[6]).max() > 1e-3
+    both = parts_held(5)["later layers and its own MLP"]
+    assert np.abs(with_head(model, run, "5.2", mixture, both).streams[5] - held.streams[5]).max() > 1e-3
+    assert sorted(both) == sorted([(5, "mlp"), *parts_held(5)["later layers"]]) == PARTS[-3:]
+
+
+def test_words_are_compared_within_and_between_sentences():
+    streams = np.array([[[9, 9], [1, 0], [0, 1.0], [9, 9]], [[9, 9], [1, 1], [1, -1.0], [9, 9]]])
+    one = SimpleNamespace(streams=streams, text=SimpleNamespace(ids=range(4)))
+    other = SimpleNamespace(streams=streams[:, [0, 1, 1, 3]], text=SimpleNamespace(ids=range(4)))
+    found = pairs_of_words([one, other])
+    np.testing.assert_allclose(found["of one sentence"], [(0 + 1) / 2, (0 + 1) / 2], atol=1e-4)
+    np.testing.assert_allclose(found["of two sentences"], [0.5, 0.5], atol=1e-4)
+    (seen,) = read(small_model(np.random.default_rng(0)), ["1 2"])
+    mean = np.arange(7)[:, None] * np.ones(384)
+    np.testing.assert_allclose(seen.streams - without_mean(seen, mean).streams, mean[:, None] + np.zeros((4, 1)))
+
+
 def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
     model = small_model(np.random.default_rng(0))
     cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
@@ -316,7 +463,7 @@ def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
 )
 def test_edges_go_from_it_to_what_is_asked_for(part, seen):
     model, frame = small_model(np.random.default_rng(0)), "the cat sat on the mat because it was {}"
-    pair = Pair((frame.format("tired"), frame.format("soft")), ("cat", "mat"), ("tired", "soft"))
+    pair = Pair((frame.format("tired"), frame.format("soft")), ("cat", "mat"), ("tired", "soft"), frame)
     text = encode(model.tokenizer, pair.sentences[1])
     edges = edges_from_it([pair], part, text)
     assert [(query, text.tokens[key]) for query, key in edges] == [(8, word) for word in seen]

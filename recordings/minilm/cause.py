@@ -13,17 +13,7 @@ from .pairs import difference_of_differences, edges_from_it, leaning, read_pairs
 def cause(model, pairs, best):
     """Measure how far "it" still leans to the noun that fits, with heads off, with edges forbidden, with heads that
     always write their mean, and with heads that write what they write in the other sentence of the pair."""
-    groups = [pair.nouns[0] for pair in pairs]
-    nouns, adjective, others = (partial(edges_from_it, pairs, part) for part in ("nouns", "adjectives", None))
-    changed = {
-        "nothing done": model,
-        f"{best} off": without_heads(model, [best]),
-        f"it may not see both nouns in {best}": without_edges(model, nouns, *map(int, best.split("."))),
-        "it may not see both nouns": without_edges(model, nouns),
-        "it may not see the adjective": without_edges(model, adjective),
-        "it may not see two other words": without_edges(model, others),
-    }
-    leans = {name: leaning(pairs, read_pairs(one, pairs))[:, -1] for name, one in changed.items()}
+    groups, leans = [pair.nouns[0] for pair in pairs], leans_if_changed(model, pairs, best)
     means = mean_mixtures(model, [sentence for pair in pairs for sentence in pair.sentences])
     own = [[mixtures(model, sentence) for sentence in pair.sentences] for pair in pairs]
     by_head = {
@@ -35,6 +25,20 @@ def cause(model, pairs, best):
         f"{way}, each head": report_heads(heads, pairs, leans["nothing done"], best, groups)
         for way, heads in by_head.items()
     }
+
+
+def leans_if_changed(model, pairs, best):
+    """Return how far "it" leans in the last layer with a head off, and with edges forbidden: shape (pairs,) each."""
+    nouns, adjective, others = (partial(edges_from_it, pairs, part) for part in ("nouns", "adjectives", None))
+    changed = {
+        "nothing done": model,
+        f"{best} off": without_heads(model, [best]),
+        f"it may not see both nouns in {best}": without_edges(model, nouns, *map(int, best.split("."))),
+        "it may not see both nouns": without_edges(model, nouns),
+        "it may not see the adjective": without_edges(model, adjective),
+        "it may not see two other words": without_edges(model, others),
+    }
+    return {name: leaning(pairs, read_pairs(one, pairs))[:, -1] for name, one in changed.items()}
 
 
 def read_swapped(model, head, pairs, own):

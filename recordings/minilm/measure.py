@@ -5,10 +5,19 @@
 
 reads model.safetensors and tokenizer.json from FOLDER, has the model read what sentences.yml lists, and writes
 minilm.json and minilm_patterns.json in attn/data/recordings. A first version measured more, which no page shows; the
-minilm.json that the chapters read is of that version, and holds it as well.
+minilm.json that the chapters read is of that version, and holds it as well. What these numbers are to be compared with
+is measured by controls.py.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
-templates are drawn anew, with replacement. "By layer" begins with what enters layer 1. Heads are named layer.head.
+groups are drawn anew from these, with replacement. Groups are
+- templates for the senses, the tower and the adjectives;
+- first nouns for "it": the one or two frames and the pairs of adjectives are fixed;
+- halves of sentences about the firm for the two apples: those about the fruit are fixed;
+- sentences for sinks.
+For few groups such bounds are too close to each other. controls.py records by how much, and what each group has.
+
+"By layer" begins with what enters layer 1. Heads are named layer.head. "Off" is zero ablation, "mean" is mean ablation
+and "swapped" is resample ablation with the other sentence of the pair.
 """
 
 import sys

@@ -17,6 +17,11 @@ N_LAYERS, N_HEADS = 6, 12
 HEADS = [f"{layer}.{head}" for layer in range(1, N_LAYERS + 1) for head in range(N_HEADS)]
 
 
+def layer_of(head):
+    """Return the layer of a head such as 4.1."""
+    return int(head.split(".")[0])
+
+
 @dataclass(frozen=True)
 class Model:
     """MiniLM or a changed copy of it; `interventions` takes texts of one length and returns those for them."""

@@ -11,21 +11,36 @@ from .model import SENTENCES, read
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sentences that differ in one word, which says whether `it` is the first noun or the other."""
+    """Two sentences of a frame that differ in one word, which says whether `it` is the first noun or the other."""
 
     sentences: tuple
     nouns: tuple
     adjectives: tuple
+    frame: str
 
 
 def pairs_of(name):
     """Return the pairs of a set of sentences.yml."""
-    about = SENTENCES["it"]["sets"][name]
-    firsts, others = about["a"].split(), about["o"].split()
+    return pairs_from(**SENTENCES["it"]["sets"][name])
+
+
+def crossed_pairs():
+    """Return the pairs of each frame with each filling of sentences.yml, by both names."""
+    about = SENTENCES["it"]["crossed"]
+    return {
+        f"{frame}: {filling}": pairs_from(frames, **words)
+        for (frame, frames), (filling, words) in product(about["frames"].items(), about["fillings"].items())
+    }
+
+
+def pairs_from(frames, a, o, x):
+    """Return the pairs of some frames: the nouns of each are of a and of o, and the two adjectives are one of x."""
+    firsts, others = a.split(), o.split()
     pairs = []
-    for (f, frame), (i, a), (j, o) in product(enumerate(about["frames"]), enumerate(firsts), enumerate(others)):
-        words = about["x"][(i + j + 2 * f) % len(about["x"])]
-        pairs.append(Pair(tuple(frame.format(a=a, o=o, x=word) for word in words), (a, o), tuple(words)))
+    for (f, frame), (i, first), (j, other) in product(enumerate(frames), enumerate(firsts), enumerate(others)):
+        words = x[(i + j + 2 * f) % len(x)]
+        sentences = tuple(frame.format(a=first, o=other, x=word) for word in words)
+        pairs.append(Pair(sentences, (first, other), tuple(words), frame))
     return pairs
 
 

@@ -1,0 +1,31 @@
+"""How often the bounds of the recordings hold what they are taken to hold, by the number of templates."""
+
+import numpy as np
+
+from .arithmetic import STUDENT, draws_of, plain
+
+N_TRIALS = 2000
+N_TEMPLATES = 4, 9, 10, 18, 27
+MEANS = {"Beta(1, 1)": (1, 1), "Beta(.4, .4)": (0.4, 0.4), "Beta(8, .5)": (8, 0.5)}  # of templates
+
+
+def coverage():
+    """Simulate, for each number of templates and each distribution of their means."""
+    return {
+        f"{n} templates": {name: covered(np.random.default_rng(0), n, *beta) for name, beta in MEANS.items()}
+        for n in N_TEMPLATES
+    }
+
+
+def covered(rng, n, a, b):
+    """Return how often bounds hold the mean of the distribution, and the mean of as many new templates."""
+    means, new = rng.beta(a, b, size=(2, N_TRIALS, n))
+    draws = draws_of(n)
+    low, high = np.transpose([np.quantile(one[draws].mean(axis=1), [0.025, 0.975]) for one in means])
+    mean, found, again = a / (a + b), means.mean(axis=1), new.mean(axis=1)
+    reach = STUDENT[n - 1] * means.std(axis=1, ddof=1) / n**0.5
+    return {
+        "drawn anew, hold the mean": plain(((low <= mean) & (mean <= high)).mean()),
+        "drawn anew, hold new templates": plain(((low <= again) & (again <= high)).mean()),
+        "Student, hold the mean": plain((np.abs(found - mean) <= reach).mean()),
+    }

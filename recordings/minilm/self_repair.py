@@ -1,0 +1,130 @@
+"""Whether later layers heal what a changed head does: its total effect beside its direct effect."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from attn import Trace, encoder
+from attn.attention import scaled_dot_product_attention
+from attn.course.minilm import encode
+from attn.heads import project_into_heads, project_out_of_heads
+from attn.layers import feed_forward, layer_norm
+
+from .arithmetic import plain, t_interval
+from .model import HEADS, N_LAYERS, Seen, layer_of
+from .pairs import leaning
+
+PARTS = [(layer, part) for layer in range(1, N_LAYERS + 1) for part in ("attention", "mlp")]
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """What was seen of a text, what each head mixes, shape (72, n, d_k), and what each part adds to the residual stream
+    before its norm: by (layer, part), shape (n, 384)."""
+
+    seen: Seen
+    mixtures: np.ndarray
+    updates: dict
+
+
+def whole_run(model, sentence):
+    text = encode(model.tokenizer, sentence)
+    with Trace() as trace:
+        encoder(model.params, model.config, text.ids)
+    streams = [trace.embedded[0], *(layer.after_mlp for layer in trace.layers)]
+    before = {(i, "attention"): X for i, X in enumerate(streams[:-1], start=1)}
+    before |= {(i, "mlp"): layer.after_attention for i, layer in enumerate(trace.layers, start=1)}
+    attention = [layer.attention for layer in trace.layers]
+    return WholeRun(
+        Seen(text, np.stack(streams), np.concatenate([one.weights for one in attention])),
+        np.concatenate([one.weights @ one.V for one in attention]),
+        {where: added(model, before[where], *where) for where in PARTS},
+    )
+
+
+def added(model, X, layer, part):
+    """Return what a part of a layer adds to a residual stream, before the norm: shape (n, 384)."""
+    p = {name: array for name, array in model.params[f"layer {layer}"][part].items() if name != "norm"}
+    if part == "mlp":
+        return feed_forward(X, **p, activation=model.config.activation)
+    Q, K, V = (project_into_heads(X, p[f"W_{name}"], p[f"b_{name}"]) for name in "QKV")
+    return project_out_of_heads(scaled_dot_product_attention(Q, K, V)[0], p["W_O"], p["b_O"])
+
+
+def with_head(model, run, name, mixture, held):
+    """Return what is seen if a head writes another mixture, shape (d_k,) or (n, d_k), and the parts that are held add
+    what they added in the whole run."""
+    own, head = map(int, name.split("."))
+    first, W_O = (own, "attention"), model.params[f"layer {own}"]["attention"]["W_O"][head]
+    changed = run.updates[first] + (mixture - run.mixtures[HEADS.index(name)]) @ W_O
+    known = {**{where: run.updates[where] for where in held}, first: changed}
+    streams = list(run.seen.streams[:own])
+    X = streams[-1]
+    for where in PARTS[PARTS.index(first) :]:
+        layer, part = where
+        update = known[where] if where in known else added(model, X, *where)
+        X = layer_norm(X + update, **model.params[f"layer {layer}"][part]["norm"], epsilon=model.config.epsilon)
+        if part == "mlp":
+            streams.append(X)
+    return replace(run.seen, streams=np.stack(streams))
+
+
+def parts_held(layer):
+    """Return sets of parts after a head of a layer, by name."""
+    later = [where for where in PARTS if where[0] > layer]
+    return {
+        "nothing": [],
+        "later layers": later,
+        "later layers and its own MLP": [(layer, "mlp"), *later],
+    }
+
+
+def self_repair(model, pairs, heads):
+    """Measure how much less "it" leans with each of some heads changed in three ways, after its own layer and later
+    ones, if nothing is held, and if later parts are; and the same of all heads, swapped, with later layers held."""
+    runs = [tuple(whole_run(model, sentence) for sentence in pair.sentences) for pair in pairs]
+    base, groups = leaning(pairs, [[run.seen for run in two] for two in runs]), [pair.nouns[0] for pair in pairs]
+    means = np.concatenate([run.mixtures for two in runs for run in two], axis=1).mean(axis=1)
+
+    def drops(head, way, held):
+        """Return how much less "it" leans: shape (pairs, 7)."""
+        place = HEADS.index(head)
+        written = {
+            "off": lambda run, other: np.zeros_like(run.mixtures[place]),
+            "mean": lambda run, other: means[place],
+            "swapped": lambda run, other: other.mixtures[place],
+        }[way]
+        seen = [
+            [with_head(model, run, head, written(run, other), held) for run, other in (two, two[::-1])] for two in runs
+        ]
+        return base - leaning(pairs, seen)
+
+    swapped = {head: drops(head, "swapped", parts_held(layer_of(head))["later layers"]).mean(axis=0) for head in HEADS}
+    return {
+        "drop by head": {
+            head: {
+                way: report_drops(
+                    {name: drops(head, way, held) for name, held in parts_held(layer_of(head)).items()},
+                    layer_of(head),
+                    groups,
+                )
+                for way in ("off", "mean", "swapped")
+            }
+            for head in heads
+        },
+        "swapped, each head": {
+            "drop after its own layer": plain([drop[layer_of(head)] for head, drop in swapped.items()]),
+            "drop in the last layer, later layers held": plain([drop[-1] for drop in swapped.values()]),
+        },
+    }
+
+
+def report_drops(drops, layer, groups):
+    """Return drops after a layer and all that follow, by what is held, and what is healed in the last."""
+    healed = drops["later layers"][:, -1] - drops["nothing"][:, -1]
+    return {
+        "held, drop from its own layer on": {
+            name: t_interval(found[:, layer:], groups) for name, found in drops.items()
+        },
+        "healed in the last layer": t_interval(healed, groups),
+    }
