@@ -23,12 +23,14 @@ from book import build
 from recordings.minilm.adjectives import adjectives
 from recordings.minilm.anisotropy import pairs_of_words, without_mean
 from recordings.minilm.arithmetic import draws_of, mean_interval, means_of_groups, ranks, t_interval
+from recordings.minilm.controls import report_set
 from recordings.minilm.coverage import MEANS, N_TEMPLATES, covered
 from recordings.minilm.heads import LEVELS, mean_weights, pattern_letters, sinks
 from recordings.minilm.model import SENTENCES, Model, mixtures, read, with_mixture, without_edges, without_heads
 from recordings.minilm.pairs import Pair, crossed_pairs, difference_of_differences, edges_from_it, pairs_of
 from recordings.minilm.self_repair import PARTS, parts_held, whole_run, with_head
 from recordings.minilm.senses import nearest, sentences_of
+from recordings.minilm.similarity import similarity
 
 SMALL = replace(CONFIG, vocab_size=130, n_positions=31)
 ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns", "minilm_controls")}
@@ -538,6 +540,18 @@ def test_minilm_does_what_was_recorded(model):
     for sentence, seen in zip(KEPT, read(model, SENTENCES["shown"])):
         assert list(seen.text.tokens) == sentence["tokens"]
         assert np.abs(kept_weights(sentence) - seen.weights).max() <= 0.005 + 1e-5
+
+
+def test_minilm_does_under_control_what_was_recorded(model):
+    for kind, pairs in similarity(model).items():
+        for found, recorded in zip(pairs, CONTROLS["similarity"][kind], strict=True):
+            assert found["sentences"] == recorded["sentences"]
+            for key in ("MiniLM", "average of embeddings"):
+                assert abs(found[key] - recorded[key]) < 1e-3
+    name = "trophy's frame: drink and thing, sour or wide"
+    again, recorded = report_set(model, crossed_pairs()[name], IT["head"]), CONTROLS["crossed"][name]
+    for key in ("difference of differences", "vector of it, last layer"):
+        np.testing.assert_allclose(again[key]["by first noun"], recorded[key]["by first noun"], atol=1e-3)
 
 
 def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):

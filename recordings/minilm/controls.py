@@ -3,8 +3,10 @@
     .venv/bin/python -m recordings.minilm.controls FOLDER
 
 reads MiniLM from FOLDER as measure.py does, and writes minilm_controls.json in attn/data/recordings. A list of three
-called "t interval", or under "self-repair", is a mean of the means of first nouns, and its bounds by Student's t; one
-called "interval" has bounds as those of measure.py. Nouns are drawn, frames and adjectives are fixed.
+called "t interval", or under "self-repair", is a mean of the means of first nouns, and its bounds by Student's t; other
+lists of three have bounds as those of measure.py. Either way nouns are drawn, and frames and adjectives are fixed. A
+list called "by first noun", or under "senses" and "two apples", has the means of single groups, in the order of
+sentences.yml.
 """
 
 import sys

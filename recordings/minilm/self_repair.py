@@ -120,7 +120,8 @@ def self_repair(model, pairs, heads):
 
 
 def report_drops(drops, layer, groups):
-    """Return drops after a layer and all that follow, by what is held, and what is healed in the last."""
+    """Return drops after a layer and all that follow, by what is held, and what is healed in the last: by how much the
+    direct effect is larger than the total one. Below zero, later layers add to it."""
     healed = drops["later layers"][:, -1] - drops["nothing"][:, -1]
     return {
         "held, drop from its own layer on": {
