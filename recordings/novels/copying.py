@@ -87,7 +87,7 @@ def stood_before(rows):
 # --- where a head looks if the paragraph has no mark -----------------------------------------------------------------
 
 
-def without_a_mark(params, held, tokenizer, layer, head):
+def without_a_mark(params, tokenizer, held, layer, head):
     """Return what a head attends to at ends of clauses whose paragraph has no mark in the row.
 
     Returns
