@@ -211,6 +211,11 @@ def test_a_name_that_is_copied_is_raised_and_others_are_not(monkeypatch, tokeniz
     assert raised > 1.2 and above > 0.8 and abs(bound) < 0.9
 
 
+def test_a_name_is_raised_beside_its_own_mean_whatever_the_others_are():
+    likely, raised = np.random.default_rng(0).normal(size=(2, 1, 7)), np.arange(7.0)
+    np.testing.assert_allclose(copying.raises(likely + np.diag(raised)), np.broadcast_to(raised, (2, 7)), atol=1e-12)
+
+
 def test_a_token_is_again_only_where_it_stood_in_its_own_row():
     rows = np.array([[1, 2, 1, 3, 3], [4, 1, 5, 4, 1]])
     assert copying.stood_before(rows).tolist() == [[False, True, False, True], [False, False, True, True]]
