@@ -58,10 +58,10 @@ def test_losses_and_log_odds_are_those_of_the_page(params, tokenizer, held):
 
 
 def test_inside_and_closed_are_compared_and_rows_without_them_change_nothing(held):
-    X = 3.0 * held.inside + 2 * held.closed
-    assert places.compared(X, held, np.divide, 2) == [1.5, 1.5, 1.5]
-    assert places.compared(X + 100 * held.narration, held, np.subtract, 2) == [1, 1, 1]
-    value, low, high = places.compared(X + np.random.default_rng(0).random(X.shape), held, np.subtract, 3)
+    X, two = 3.0 * held.inside + 2 * held.closed, (held.inside, held.closed)
+    assert places.compared(X, two, np.divide, 2) == [1.5, 1.5, 1.5]
+    assert places.compared(X + 100 * held.narration, two, np.subtract, 2) == [1, 1, 1]
+    value, low, high = places.compared(X + np.random.default_rng(0).random(X.shape), two, np.subtract, 3)
     assert low < value < high and value == pytest.approx(1, abs=0.1) and 0.02 < high - low < 0.2
 
 

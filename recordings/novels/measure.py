@@ -75,7 +75,8 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
     """
     params, rows = novels.read_model(number), held.rows
     quoting = tuple(tuple(map(int, head.split("."))) for head in quoting)
-    lost = reading.read(params, rows, tokenizer)[0]
+    lost, five = reading.read(params, rows, tokenizer)[0], losses["5-grams"]
+    beside_five = {"model": lost, "5-grams": five, "model - 5-grams": lost - five}
     return {
         "zero ablation": places.zero_ablation(params, tokenizer, held, quoting),
         "mean ablation": places.mean_ablation(params, tokenizer, held),
@@ -87,6 +88,6 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
         "direct logit attribution": writing.inside_less_closed(params, tokenizer, held),
         "one back": writing.one_back(params, tokenizer, held, *quoting[0]),
         "named again, beside others": copying.named_again(params, tokenizer),
-        "stood in the row": copying.repeated({"model": lost, "5-grams": losses["5-grams"]}, rows, tokenizer, often),
+        "stood in the row": copying.repeated(beside_five, rows, tokenizer, often),
         "without a mark": copying.without_a_mark(params, tokenizer, held, *quoting[0]),
     }

@@ -24,18 +24,20 @@ def at_places(log_odds, held):
 
     Each comparison stands with the bounds of 95 % of its values if rows are drawn again.
     """
-    P = 1 / (1 + np.exp(-log_odds))
+    P, two = 1 / (1 + np.exp(-log_odds)), (held.inside, held.closed)
     return {
         "P": [mean(P[getattr(held, kind)], 5) for kind in KINDS],
-        "inside : closed": compared(P, held, np.divide, digits=1),
-        "log-odds, inside - closed": compared(log_odds, held, np.subtract, digits=2),
+        "inside : closed": compared(P, two, np.divide, digits=1),
+        "log-odds, inside - closed": compared(log_odds, two, np.subtract, digits=2),
     }
 
 
-def compared(X, held, compare, digits, n_drawn=1000):
-    """Return what inside is beside closed, of the means of X, and the 2.5 % and 97.5 % quantiles over drawn rows."""
-    here = (held.inside, held.closed)
-    by_row = np.stack([part.sum(axis=1) for kind in here for part in (X * kind, kind)])
+def compared(X, two, compare, digits, n_drawn=1000):
+    """Return how the means of X at two kinds of places compare, and the 2.5 % and 97.5 % quantiles over drawn rows.
+
+    X, and each of `two`, of bool : shape (n_rows, length).
+    """
+    by_row = np.stack([part.sum(axis=1) for kind in two for part in (X * kind, kind)])
     rows = np.flatnonzero(by_row[1] + by_row[3])  # the others add nothing, in whatever number they are drawn
     counts = np.random.default_rng(0).multinomial(len(X), np.full(len(X), 1 / len(X)), size=n_drawn)[:, rows]
     sums = np.concatenate([by_row[:, rows].sum(axis=1, keepdims=True), by_row[:, rows] @ counts.T], axis=1)
