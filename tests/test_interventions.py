@@ -6,7 +6,8 @@ from differences import central_differences
 from numpy.testing import assert_allclose, assert_array_equal
 from test_transformer import small, tokens
 
-from attn import Forbid, Replace, Tape, Trace, decoder, encoder, switch_off
+from attn import Forbid, Replace, ReplaceValues, Tape, Trace, decoder, encoder, switch_off
+from attn.generation import Cache
 from attn.positions import relative_bias
 from attn.training import cross_entropy
 
@@ -117,10 +118,61 @@ def test_what_is_replaced_after_the_mlp_is_not_replaced_after_the_attention():
     assert (trace.layers[0].after_attention[:, 3] != 0).all()
 
 
+@pytest.mark.parametrize("n_key_heads", [None, 1])
+def test_values_that_are_replaced_change_what_one_head_mixes_and_no_weight(n_key_heads):
+    config, params = small(positions="rotary", n_key_heads=n_key_heads)
+    here, values = np.random.default_rng(4).random((5, 7)) < 0.4, np.arange(4.0)
+    with Trace() as plain:
+        decoder(params, config, tokens())
+    with Trace() as trace:
+        decoder(params, config, tokens(), interventions=[ReplaceValues(here, values, 2, 1)])
+    (first, free), (same, other) = plain.layers, trace.layers
+    assert_array_equal(same.after_mlp, first.after_mlp)
+    assert_array_equal(other.attention.weights, free.attention.weights)
+    V = free.attention.V.copy()
+    V[:, 1][here] = values
+    assert_array_equal(other.attention.V, V)
+    update = (free.attention.weights[:, 1] @ (V - free.attention.V)[:, 1]) @ params["layer 2"]["attention"]["W_O"][1]
+    assert_allclose(other.after_attention, free.after_attention + update, atol=1e-12)
+    assert np.abs(update).max() > 0.01
+
+
+def test_a_value_at_all_places_is_the_same_mixture_everywhere_and_zero_is_the_head_switched_off():
+    config, params = small()
+    with Trace() as trace:
+        decoder(params, config, tokens(), interventions=[ReplaceValues(slice(None), np.arange(4.0), 1, 2)])
+    seen = trace.layers[0].attention
+    assert_allclose((seen.weights @ seen.V)[:, 2], np.broadcast_to(np.arange(4.0), (5, 7, 4)))
+    zero, off = (
+        decoder(params, config, tokens(), interventions=[one])
+        for one in (ReplaceValues(slice(None), np.zeros(4), 1, 2), switch_off(1, 2))
+    )
+    assert_allclose(zero, off, atol=1e-12)
+
+
+def test_values_of_another_run_are_put_in_place_by_place_and_with_a_cache():
+    config, params = small()
+    with Trace() as trace:
+        decoder(params, config, (tokens() + 3) % 11)
+    V = trace.layers[1].attention.V[:, 2]
+    put = [ReplaceValues(slice(1, 4), V, 2, 2)]
+    with Trace() as trace:
+        at_once = decoder(params, config, tokens(), interventions=put)
+    assert_array_equal(trace.layers[1].attention.V[:, 2, 1:4], V[:, 1:4])
+    one = ReplaceValues(2, V[0, 2], 2, 2)
+    expected, cache = decoder(params, config, tokens(), interventions=[one]), Cache()
+    decoder(params, config, tokens()[:, :6], cache=cache, interventions=[one])
+    last = decoder(params, config, tokens()[:, 6:], cache=cache, interventions=[one])
+    assert_allclose(last[:, 0], expected[:, 6], atol=1e-12)
+    assert np.abs(expected - at_once).max() > 0.01
+
+
 def test_gradients_go_through_interventions():
     config, params = small()
     stream, rows = np.random.default_rng(8).normal(size=12), tokens(4)[:2]
-    interventions = [Forbid([(3, 1)], layer=1), switch_off(2, 1), Replace(2, stream, 1)]
+    interventions = [
+        Forbid([(3, 1)], layer=1), switch_off(2, 1), Replace(2, stream, 1), ReplaceValues(0, stream[:4], 2, 0),
+    ]  # fmt: skip
 
     def loss():
         return cross_entropy(decoder(params, config, rows, interventions=interventions), (rows + 1) % 11)[0]
@@ -128,7 +180,7 @@ def test_gradients_go_through_interventions():
     with Tape() as tape:
         logits = decoder(params, config, rows, interventions=interventions)
     grads = tape.gradients(params, (logits, cross_entropy(logits, (rows + 1) % 11)[1]))
-    for number, name in [(1, "W_Q"), (1, "W_V"), (2, "W_K")]:
+    for number, name in [(1, "W_Q"), (1, "W_V"), (2, "W_K"), (2, "W_V")]:
         array, grad = params[f"layer {number}"]["attention"][name], grads[f"layer {number}"]["attention"][name]
         assert_allclose(grad, central_differences(loss, array, step=1e-5), rtol=1e-4, atol=1e-8)
 
@@ -152,6 +204,26 @@ def test_gradients_reach_the_run_whose_stream_is_put_into_another():
         assert_allclose(grad, numeric, rtol=1e-4, atol=1e-7)
 
 
+def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_there():
+    config, params = small()
+    rng, rows = np.random.default_rng(8), tokens(4)[:2]
+    here = np.array([[False, True, True, False], [True, False, False, False]])
+    W_V = params["layer 1"]["attention"]["W_V"]
+    arrays = {"each": rng.normal(size=(2, 4, 4)), "one": rng.normal(size=4), "W_V": W_V}
+    put, side = [ReplaceValues(here, arrays["each"], 1, 2), ReplaceValues(3, arrays["one"], 2, 0)], rng.normal(size=11)
+
+    def run():
+        return decoder(params, config, rows, interventions=put)
+
+    with Tape() as tape:
+        logits = run()
+    grads = tape.gradients(arrays, (logits, np.broadcast_to(side, logits.shape)))
+    for name, array in arrays.items():
+        numeric = central_differences(lambda: float(np.sum(run() * side)), array, step=1e-5)
+        assert_allclose(grads[name], numeric, rtol=1e-4, atol=1e-7)
+    assert not grads["each"][~here].any() and np.abs(grads["each"][here]).min() > 0
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -169,6 +241,17 @@ def test_gradients_reach_the_run_whose_stream_is_put_into_another():
         ),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 1, "norm")]), r"but is 'norm'"),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 3, 0)]), r"layer must be from 1 to 2"),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 1, 3)]), r"head must be from 0 to 2"),
+        (
+            lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(slice(2, 4), 1, 1, 0)]),
+            r"nothing to replace at slice\(2, 4, None\) in a text of 2 tokens",
+        ),
+        (
+            lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(3, bool), 1, 1, 0)]),
+            r"True or False for 2 tokens, but are bool, of shape \(3,\)",
+        ),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(2), 1, 1, 0)]), r"but are float64"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(1, -1)])]), r"\(1, -1\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3, dtype=bool))]), r"\(3, 3\).*of 2 tokens"),
@@ -181,10 +264,12 @@ def test_what_does_not_fit_is_refused(call, message):
 
 def test_what_is_no_intervention_is_refused():
     config, params = small()
-    with pytest.raises(TypeError, match=r"a Forbid or a Replace, but this is \(1, 0\)"):
+    with pytest.raises(TypeError, match=r"a Forbid, a Replace or a ReplaceValues, but this is \(1, 0\)"):
         decoder(params, config, [0], interventions=[(1, 0)])
     with pytest.raises(TypeError, match="interventions come in a list, but this is a single Forbid"):
         decoder(params, config, [0], interventions=switch_off(1, 1))
+    with pytest.raises(TypeError, match="this is a single ReplaceValues"):
+        decoder(params, config, [0], interventions=ReplaceValues(0, np.zeros(4), 1, 1))
 
 
 def test_interventions_may_come_from_a_generator():

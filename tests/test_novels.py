@@ -182,3 +182,10 @@ def test_a_ratio_stands_between_its_bounds(held):
     P = np.random.default_rng(0).random(held.inside.shape)
     value, low, high = quotations.times_likelier(P + held.inside, held)
     assert low < value < high and value == pytest.approx(3, abs=0.2)
+
+
+@pytest.mark.parametrize("number", [n for n in train.SEEDS if novels.model_file(n) in RECORDING["sha256"]])
+def test_each_model_of_the_package_loses_what_was_recorded(number, held, tokenizer):
+    params, recorded = novels.read_model(number), RECORDING["runs"]["novels"][number]["zero ablation"][""]["loss"]
+    assert sum(part.size for part in leaves(params)) == count_parameters(novels.CONFIG)["total"]
+    assert reading.read(params, held.rows, tokenizer)[0].mean() == pytest.approx(recorded, abs=2e-4)

@@ -6,8 +6,9 @@ from attn import ReplaceValues, Trace, decoder
 from attn.course import novels
 from attn.course.novels import CONFIG
 
-from .places import at_places, read
+from .places import at_places
 from .quotations import HEADS, name
+from .reading import read
 
 WAYS = ("exchanged", "every mark an opening one", "every mark a closing one")
 
@@ -49,18 +50,25 @@ def put_in(way, heads, values, opens, closes):
     ]
 
 
-def measure(params, held, tokenizer, quoting):
+def patched(params, rows, opens, closes, tokenizer, way, heads, values):
+    """Return the log-odds of a closing mark with values put in: array, shape (n_rows, length)."""
+
+    def log_odds(rows, opens, closes):
+        return read(params, rows, tokenizer, put_in(way, heads, values, opens, closes))[1]
+
+    return novels.in_parts(log_odds, rows, opens, closes)
+
+
+def measure(params, tokenizer, held, quoting):
     """Return what becomes of closing marks: by way, and by the heads into which values are put."""
-    values, untouched = mean_values(params, held), read(params, held.rows, tokenizer)[1]
-    touched = (held.opens | held.closes).any(axis=1)
-
-    def log_odds(way, heads):
-        def patched(rows, opens, closes):
-            return read(params, rows, tokenizer, put_in(way, heads, values, opens, closes))[1]
-
-        found = untouched.copy()
-        found[touched] = novels.in_parts(patched, held.rows[touched], held.opens[touched], held.closes[touched])
-        return found
-
     sets = {"exchanged": [*((head,) for head in HEADS), quoting]} | {way: [quoting[:1]] for way in WAYS[1:]}
-    return {way: {name(*heads): at_places(log_odds(way, heads), held) for heads in sets[way]} for way in WAYS}
+    values, log_odds = mean_values(params, held), read(params, held.rows, tokenizer)[1]
+    touched = (held.opens | held.closes).any(axis=1)
+    marked = [part[touched] for part in (held.rows, held.opens, held.closes)]
+    found = {}
+    for way in WAYS:
+        found[way] = {}
+        for heads in sets[way]:
+            log_odds[touched] = patched(params, *marked, tokenizer, way, heads, values)
+            found[way][name(*heads)] = at_places(log_odds, held)
+    return found

@@ -45,9 +45,9 @@ def measure_at_marks(seed, tokenizer, held):
         params = params_at(seed, step)
         weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
         on_it, before_it = quotations.on_the_mark(weights, held)
-        P = novels.closing(params, held.rows[:, :-1], tokenizer)
-        found["held out"].append(reading.mean(novels.losses(params, held.rows)))
-        found["closing"].append(quotations.inside_and_outside(P, held))
+        losses, log_odds = reading.read(params, held.rows, tokenizer)
+        found["held out"].append(reading.mean(losses))
+        found["closing"].append(quotations.inside_and_outside(1 / (1 + np.exp(-log_odds)), held))
         found["on the mark"].append(on_it)
         found["before the mark"].append(before_it)
     return found
@@ -75,18 +75,19 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
     """
     params, rows = novels.read_model(number), held.rows
     quoting = tuple(tuple(map(int, head.split("."))) for head in quoting)
-    lost = places.read(params, rows, tokenizer)[0]
+    lost, five = reading.read(params, rows, tokenizer)[0], losses["5-grams"]
+    beside_five = {"model": lost, "5-grams": five, "model - 5-grams": lost - five}
     return {
-        "zero ablation": places.zero_ablation(params, held, tokenizer, quoting),
-        "mean ablation": places.mean_ablation(params, held, tokenizer),
-        "only itself": places.only_itself(params, held, tokenizer),
+        "zero ablation": places.zero_ablation(params, tokenizer, held, quoting),
+        "mean ablation": places.mean_ablation(params, tokenizer, held),
+        "only itself": places.only_itself(params, tokenizer, held),
         "where heads look": places.where_heads_look(params, rows[:, :-1]),
         "first mark": continuing.measure(params, tokenizer, rows.ravel(), quoting),
         "n-grams": counting.beside(lost, losses),
-        "values put in": exchange.measure(params, held, tokenizer, quoting),
-        "direct logit attribution": writing.inside_less_closed(params, held, tokenizer),
-        "one back": writing.one_back(params, held, tokenizer, *quoting[0]),
+        "values put in": exchange.measure(params, tokenizer, held, quoting),
+        "direct logit attribution": writing.inside_less_closed(params, tokenizer, held),
+        "one back": writing.one_back(params, tokenizer, held, *quoting[0]),
         "named again, beside others": copying.named_again(params, tokenizer),
-        "stood in the row": copying.repeated({"model": lost, "5-grams": losses["5-grams"]}, rows, tokenizer, often),
-        "without a mark": copying.without_a_mark(params, held, tokenizer, *quoting[0]),
+        "stood in the row": copying.repeated(beside_five, rows, tokenizer, often),
+        "without a mark": copying.without_a_mark(params, tokenizer, held, *quoting[0]),
     }

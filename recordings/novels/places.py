@@ -10,7 +10,7 @@ from attn.course import novels
 from attn.course.novels import CONFIG, LENGTH
 
 from .quotations import HEADS, name, other_pairs
-from .reading import mean
+from .reading import mean, read
 
 ONLY_ITSELF = ~np.eye(LENGTH, dtype=bool)
 KINDS = ("inside", "closed", "narration")
@@ -19,50 +19,25 @@ KINDS = ("inside", "closed", "narration")
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
-def read(params, rows, tokenizer, interventions=()):
-    """Return the loss of each next token of rows, and the log-odds of a closing mark there.
-
-    Parameters
-    ----------
-    params : nested dict of arrays
-    rows : array of int, shape (n_rows, length + 1)
-    tokenizer : Tokenizer
-    interventions : sequence of interventions
-
-    Returns
-    -------
-    losses, log_odds : array, shape (n_rows, length)
-        In nats.
-    """
-    mark = tokenizer.words.index(novels.CLOSING)
-
-    def lost_and_odds(part):
-        logits = decoder(params, CONFIG, part[:, :-1], interventions=interventions)
-        heights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        total = heights.sum(axis=-1, dtype=float)
-        right = np.take_along_axis(heights, part[:, 1:, None], axis=-1)[..., 0]
-        return np.stack([np.log(total / right), np.log(heights[..., mark] / (total - heights[..., mark]))], axis=-1)
-
-    return np.moveaxis(novels.in_parts(lost_and_odds, rows), -1, 0)
-
-
 def at_places(log_odds, held):
     """Return by name how likely a closing mark is at each kind of place, and how well two of them are told apart.
 
     Each comparison stands with the bounds of 95 % of its values if rows are drawn again.
     """
-    P = 1 / (1 + np.exp(-log_odds))
+    P, two = 1 / (1 + np.exp(-log_odds)), (held.inside, held.closed)
     return {
         "P": [mean(P[getattr(held, kind)], 5) for kind in KINDS],
-        "inside : closed": compared(P, held, np.divide, digits=1),
-        "log-odds, inside - closed": compared(log_odds, held, np.subtract, digits=2),
+        "inside : closed": compared(P, two, np.divide, digits=1),
+        "log-odds, inside - closed": compared(log_odds, two, np.subtract, digits=2),
     }
 
 
-def compared(X, held, compare, digits, n_drawn=1000):
-    """Return what inside is beside closed, of the means of X, and the 2.5 % and 97.5 % quantiles over drawn rows."""
-    here = (held.inside, held.closed)
-    by_row = np.stack([part.sum(axis=1) for kind in here for part in (X * kind, kind)])
+def compared(X, two, compare, digits, n_drawn=1000):
+    """Return how the means of X at two kinds of places compare, and the 2.5 % and 97.5 % quantiles over drawn rows.
+
+    X, and each of `two`, of bool : shape (n_rows, length).
+    """
+    by_row = np.stack([part.sum(axis=1) for kind in two for part in (X * kind, kind)])
     rows = np.flatnonzero(by_row[1] + by_row[3])  # the others add nothing, in whatever number they are drawn
     counts = np.random.default_rng(0).multinomial(len(X), np.full(len(X), 1 / len(X)), size=n_drawn)[:, rows]
     sums = np.concatenate([by_row[:, rows].sum(axis=1, keepdims=True), by_row[:, rows] @ counts.T], axis=1)
@@ -70,7 +45,7 @@ def compared(X, held, compare, digits, n_drawn=1000):
     return [round(float(number), digits) for number in (found[0], *np.quantile(found[1:], [0.025, 0.975]))]
 
 
-def measure(params, held, tokenizer, interventions=()):
+def measure(params, tokenizer, held, interventions=()):
     """Return by name the loss, and what becomes of closing marks at the three kinds of places."""
     losses, log_odds = read(params, held.rows, tokenizer, interventions)
     return {"loss": mean(losses), **at_places(log_odds, held)}
@@ -79,17 +54,17 @@ def measure(params, held, tokenizer, interventions=()):
 # --- what is taken away ----------------------------------------------------------------------------------------------
 
 
-def zero_ablation(params, held, tokenizer, quoting):
+def zero_ablation(params, tokenizer, held, quoting):
     """Measure the model without a head: none, each one, the two that quote, and pairs of others."""
     sets = [(), *((head,) for head in HEADS), quoting, *other_pairs(quoting)]
-    return {name(*heads): measure(params, held, tokenizer, [switch_off(*head) for head in heads]) for heads in sets}
+    return {name(*heads): measure(params, tokenizer, held, [switch_off(*head) for head in heads]) for heads in sets}
 
 
-def mean_ablation(params, held, tokenizer):
+def mean_ablation(params, tokenizer, held):
     """Measure the model if a head writes at all places what it writes on average."""
     mixtures = mean_mixtures(params, held.rows[:, :-1])
     means = [ReplaceValues(slice(None), mixtures[layer - 1, head], layer, head) for layer, head in HEADS]
-    return {name((one.layer, one.head)): measure(params, held, tokenizer, [one]) for one in means}
+    return {name((one.layer, one.head)): measure(params, tokenizer, held, [one]) for one in means}
 
 
 def mean_mixtures(params, rows):
@@ -104,11 +79,11 @@ def mean_mixtures(params, rows):
     return novels.in_parts(mixtures, rows).mean(axis=0)
 
 
-def only_itself(params, held, tokenizer):
+def only_itself(params, tokenizer, held):
     """Measure the model if a head of layer 1, or all of them, may attend to nothing but the token itself."""
     each = {name((1, head)): Forbid(ONLY_ITSELF, 1, head) for head in range(CONFIG.n_heads)}
     cuts = {**each, "all": Forbid(ONLY_ITSELF, 1)}
-    return {which: measure(params, held, tokenizer, [cut]) for which, cut in cuts.items()}
+    return {which: measure(params, tokenizer, held, [cut]) for which, cut in cuts.items()}
 
 
 def where_heads_look(params, rows, first=8):

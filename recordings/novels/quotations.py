@@ -10,7 +10,7 @@ from attn import Forbid, switch_off
 from attn.course import novels
 from attn.course.novels import CONFIG, LENGTH
 
-from .reading import mean
+from .reading import mean, read
 
 HEADS = [(layer, head) for layer in range(1, CONFIG.n_layers + 1) for head in range(CONFIG.n_heads)]
 DISTANCES, READS = [(1, 16), (17, 36), (37, 64), (65, 127)], (17, 33, 65)
@@ -93,10 +93,9 @@ def measure_heads(params, tokenizer, held, quoting):
 
 def measure_off(params, tokenizer, held, *heads):
     """Return what it costs that heads are off, and what becomes of the closing marks."""
-    off = [switch_off(*head) for head in heads]
-    P = novels.closing(params, held.rows[:, :-1], tokenizer, off)
-    loss = mean(novels.losses(params, held.rows, off))
-    return {"loss": loss, "closing": inside_and_outside(P, held), "ratio": times_likelier(P, held)}
+    losses, log_odds = read(params, held.rows, tokenizer, [switch_off(*head) for head in heads])
+    P = 1 / (1 + np.exp(-log_odds))
+    return {"loss": mean(losses), "closing": inside_and_outside(P, held), "ratio": times_likelier(P, held)}
 
 
 def other_pairs(quoting, n_pairs=10):

@@ -39,6 +39,33 @@ def mean(numbers, digits=4):
     return round(float(np.mean(numbers)), digits)
 
 
+def read(params, rows, tokenizer, interventions=()):
+    """Return the loss of each next token of rows, and the log-odds of a closing mark there.
+
+    Parameters
+    ----------
+    params : nested dict of arrays
+    rows : array of int, shape (n_rows, length + 1)
+    tokenizer : Tokenizer
+    interventions : sequence of interventions
+
+    Returns
+    -------
+    losses, log_odds : array, shape (n_rows, length)
+        In nats.
+    """
+    mark = tokenizer.words.index(novels.CLOSING)
+
+    def lost_and_odds(part):
+        logits = decoder(params, CONFIG, part[:, :-1], interventions=interventions)
+        heights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        total = heights.sum(axis=-1, dtype=float)
+        right = np.take_along_axis(heights, part[:, 1:, None], axis=-1)[..., 0]
+        return np.stack([np.log(total / right), np.log(heights[..., mark] / (total - heights[..., mark]))], axis=-1)
+
+    return np.moveaxis(novels.in_parts(lost_and_odds, rows), -1, 0)
+
+
 def read_twice(params, text):
     """Return the loss of random tokens and of the novels, read first, again, and after another text; and how much any
     head attends to what came next the first time."""

@@ -1,6 +1,6 @@
 """Train the model that has read six novels, once for each seed, and measure it: `make novels`.
 
-A seed takes about ten minutes. Whoever stops it goes on later where it was.
+A seed takes about ten minutes, and measuring it as many. Whoever stops it goes on later where it was.
 """
 
 import hashlib

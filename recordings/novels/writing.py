@@ -57,7 +57,7 @@ def contributions(params, rows, places, tokenizer):
     return novels.in_parts(parts, rows, places)
 
 
-def inside_less_closed(params, held, tokenizer):
+def inside_less_closed(params, tokenizer, held):
     """Return by name what each part adds to the closing mark's logit, inside quotations less behind closed ones."""
     inside, closed = (
         contributions(params, held.rows[:, :-1], kind, tokenizer).mean(axis=0) for kind in (held.inside, held.closed)
@@ -80,7 +80,7 @@ def kinds_of_marks(held, tokenizer):
     return {"opening, behind a space": opens & apart, "opening a paragraph": opens & ~apart, "closing": closes}
 
 
-def written_by_values(params, held, tokenizer, layer, head, interventions=()):
+def written_by_values(params, tokenizer, held, layer, head, interventions=()):
     """Return by kind of mark the mean, the least and the most of what a head that attends to it alone writes toward the
     closing mark, as the page measures it."""
     toward = params["norm"]["gain"] * params["embedding"][tokenizer.words.index(novels.CLOSING)]
@@ -98,7 +98,7 @@ def written_by_values(params, held, tokenizer, layer, head, interventions=()):
     return {kind: [mean(part(found[here]), 2) for part in (np.mean, np.min, np.max)] for kind, here in kinds.items()}
 
 
-def one_back(params, held, tokenizer, layer, head):
+def one_back(params, tokenizer, held, layer, head):
     """Return what a head's values write if no token may attend to the one before it, in layers below; and, from marks
     that open paragraphs, each head's mean weight one back: lists [layer][head]."""
     below = range(1, layer)
@@ -108,6 +108,6 @@ def one_back(params, held, tokenizer, layer, head):
     asks = kinds_of_marks(held, tokenizer)["opening a paragraph"]
     place = np.nonzero(asks)[1]
     weights = novels.looks_from(params, held.rows[:ROWS, :-1], asks)[np.arange(len(place)), :, :, place - 1]
-    written = {cut: written_by_values(params, held, tokenizer, layer, head, made) for cut, made in cuts.items()}
+    written = {cut: written_by_values(params, tokenizer, held, layer, head, made) for cut, made in cuts.items()}
     counts = {kind: int(here.sum()) for kind, here in kinds_of_marks(held, tokenizer).items()}
     return {"marks": counts, "written": written, "weight one back": weights.mean(axis=0, dtype=float).round(4).tolist()}
