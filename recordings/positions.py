@@ -1,4 +1,4 @@
-"""How a model may know where words stand: five ways, a task that needs the order and one that does not: chapter 8.
+"""How a model may know where words stand: six ways, a task that needs the order and one that does not: chapter 8.
 
     .venv/bin/python -m recordings.positions
 
@@ -19,14 +19,22 @@ EVERY, SEEDS, STEPS = 100, range(5), 1500
 LETTERS, LENGTH = 10, 16
 APART = np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)))
 FAR, MIDDLE = APART >= LENGTH, (APART > 2) & (APART < LENGTH)
+REACH = 2 * LENGTH - 1  # the largest distance of a long text
+DISTANCES = np.abs(np.arange(-REACH, REACH + 1))  # of the entries of a table that reaches so far
 WAYS = {
     "none": {"positions": "none"},
     "learned": {"positions": "learned", "n_positions": 2 * LENGTH},
     "sinusoid": {"positions": "sinusoid"},
     "relative": {"positions": "relative", "max_distance": 8},
-    "relative, far": {"positions": "relative", "max_distance": 2 * LENGTH - 1},
+    "relative, far": {"positions": "relative", "max_distance": REACH},
     "rotary": {"positions": "rotary"},
 }
+ALIBI = {  # one slope for each head; the last pair is what Press et al. 2022 give two heads
+    "ALiBi, slopes 1 and 1/2": (1, 1 / 2),
+    "ALiBi, slopes 2 and 1": (2, 1),
+    "ALiBi, slopes 1/16 and 1/256": (1 / 16, 1 / 256),
+}
+PLACE_10 = (9,)  # counted from 0
 
 
 def two_back(rng, n_rows, length):
@@ -44,20 +52,50 @@ def again(rng, n_rows, length):
 TASKS, MODELS = {"two back": two_back, "again": again}, {"encoder": encoder, "decoder": decoder}
 KINDS = {f"{task}, {way}": (task, way, "encoder", 1) for task in TASKS for way in WAYS}
 KINDS |= {f"two back, none, causal, {n} layers": ("two back", "none", "decoder", n) for n in (1, 2, 4)}
+KINDS |= {f"two back, {way}, causal": ("two back", way, "decoder", 1) for way in [*list(WAYS)[1:], *ALIBI]}
+KINDS |= {"two back, ALiBi, slopes 1 and 1/2": ("two back", "ALiBi, slopes 1 and 1/2", "encoder", 1)}
+KINDS |= {
+    f"two back, {way}, place 10 never asked": ("two back", way, "encoder", 1, PLACE_10)
+    for way in ("learned", "sinusoid", "rotary")
+}
 
 
 def sizes(way, n_layers):
     return TransformerConfig(
-        vocab_size=LETTERS, d_model=32, n_heads=2, n_layers=n_layers, d_ff=64, **WAYS[way],
+        vocab_size=LETTERS, d_model=32, n_heads=2, n_layers=n_layers, d_ff=64,
+        **WAYS["relative, far" if way in ALIBI else way],
         activation="relu", biases="mlp", unembedding="separate",
     )  # fmt: skip
 
 
-def gradients(model, config, params, text, answers, asked):
+def without_places(batch, places):
+    """Return a batch of a task in which nothing is asked at some places."""
+    text, answers, asked = batch
+    return text, answers, asked & ~np.isin(np.arange(text.shape[1]), places)
+
+
+def table_of(params):
+    """Return the relative biases of layer 1: array, shape (n_heads, 2 * max_distance + 1)."""
+    return params["layer 1"]["attention"]["relative"]
+
+
+def untrained(rng, config, way):
+    """Return random parameters; the biases of ALiBi fall with the distance."""
+    params = init_transformer(rng, config, dtype=np.float64)
+    if way in ALIBI:
+        table_of(params)[:] = -np.outer(ALIBI[way], DISTANCES)
+    return params
+
+
+def gradients(model, config, params, text, answers, asked, *, fixed=False):
+    """Return the loss and its gradients; `fixed`: the relative biases get none."""
     with Tape() as tape:
         logits = model(params, config, text)
     loss, grad = cross_entropy(logits, answers, asked)
-    return loss, tape.gradients(params, (logits, grad))
+    grads = tape.gradients(params, (logits, grad))
+    if fixed:
+        table_of(grads)[:] = 0
+    return loss, grads
 
 
 def hits(model, config, task, length, params, *, wrongly=False, interventions=()):
@@ -78,32 +116,57 @@ def share_right(model, config, task, length, params, **options):
     return round(float(right[asked].mean()), 4)
 
 
-def learn(seed, task, way, model, n_layers, n_taken=None):
+def with_far_biases(params, number):
+    """Return the parameters with one number in place of all biases for distances that training does not have."""
+    layer, table = params["layer 1"], np.where(DISTANCES >= LENGTH, number, table_of(params))
+    return {**params, "layer 1": {**layer, "attention": {**layer["attention"], "relative": table}}}
+
+
+def far_biases(right, params):
+    """Return the mean of the biases trained for middle distances, and the shares right in long texts with several
+    numbers in place of those that were not trained. They begin at 0, and behind a mask half of the rest stays there."""
+    middle = table_of(params)[:, (DISTANCES > 2) & (DISTANCES < LENGTH)]
+    shares = {str(number): right(2 * LENGTH, with_far_biases(params, number)) for number in (-8, -2, 0, 1, 2)}
+    return {"middle biases": round(float(middle[middle != 0].mean()), 2), "long, far biases": shares}
+
+
+def learn(seed, task, way, model, n_layers, unasked=(), n_taken=None):
     """Return the losses and the shares right at both lengths. At the end, the share by place in long texts; the share
     if the letters are read in a wrong order; and the shares in long texts if no token may look further than in
-    training, or at a middle distance."""
+    training, or at a middle distance. For "two back" with a long table, also what its far biases do.
+
+    `unasked`: the places at which training asks nothing; if there are any, also the share by place in short texts.
+    """
     rng, config, task, model = np.random.default_rng(seed), sizes(way, n_layers), TASKS[task], MODELS[model]
-    params = init_transformer(rng, config, dtype=np.float64)
-    data = (task(rng, 32, LENGTH) for _ in range(STEPS))
+    params = untrained(rng, config, way)
+    data = (without_places(task(rng, 32, LENGTH), unasked) for _ in range(STEPS))
     right = partial(share_right, model, config, task)
     run = train(
-        params, partial(gradients, model, config), data, STEPS,
+        params, partial(gradients, model, config, fixed=way in ALIBI), data, STEPS,
         learning_rate=5e-3, warm_up=50,
         probe=lambda params: [right(length, params) for length in (LENGTH, 2 * LENGTH)],
         probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     short, long = np.transpose(run.probes).tolist()
-    by_place, _ = hits(model, config, task, 2 * LENGTH, run.params)
-    return {
+
+    def by_place(length):
+        return hits(model, config, task, length, run.params)[0].mean(axis=0).round(2).tolist()
+
+    found = {
         "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "short": short,
         "long": long,
-        "by place": by_place.mean(axis=0).round(2).tolist(),
+        "by place": by_place(2 * LENGTH),
         "wrongly": right(LENGTH, run.params, wrongly=True),
         "long, none far": right(2 * LENGTH, run.params, interventions=[Forbid(FAR)]),
         "long, none middling": right(2 * LENGTH, run.params, interventions=[Forbid(MIDDLE)]),
     }
+    if way == "relative, far" and task is two_back:
+        found |= far_biases(right, run.params)
+    if unasked:
+        found["short, by place"] = by_place(LENGTH)
+    return found
 
 
 if __name__ == "__main__":
