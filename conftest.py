@@ -39,10 +39,8 @@ SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') 
 
 
 def pytest_addoption(parser):
-    told = (
-        "as the furthest family of processors: the chapters that do not train for long, or all; or all as each family"
-    )
-    parser.addoption("--kernels", choices=["quick", "furthest", "all"], default="quick", help=told)
+    told = "as the furthest family of processors: the chapters that are quick, or those that train for long; or all as each"
+    parser.addoption("--kernels", choices=["quick", "long", "all"], default="quick", help=told)
 
 
 def pytest_configure(config):
@@ -58,12 +56,13 @@ def pytest_itemcollected(item):
         item.add_marker(mark)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Run the chapters first, each on the core that is free, and the tests of any other file on one core."""
+    """Run the chapters first, what asks for JupyterLab on one core, and any other test on the core that is free."""
     items.sort(key=lambda item: item.path.name != "test_kernels.py")
     for item in items:
-        if item.path.name != "test_kernels.py":
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
+        if item.get_closest_marker("lab"):
+            item.add_marker(pytest.mark.xdist_group("lab"))
 
 
 @pytest.fixture(scope="session")

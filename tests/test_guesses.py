@@ -1,4 +1,8 @@
-"""The guesses: asked in the page, answered by what the chapter's cells compute, hidden from the eye alone."""
+"""The guesses: asked in the page, answered by what the chapter's cells compute, hidden from the eye alone.
+
+What a page keeps is looked for over HTTP. Where a page of three lines was opened from a file, Chromium lost on a machine
+at work on much else what the page had kept, five times in a hundred, and over HTTP never.
+"""
 
 import json
 import re
@@ -6,7 +10,6 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from playwright.sync_api import expect
 
 from book import build, guesses
 from book.execute import ChapterFailed, read
@@ -173,8 +176,8 @@ class Reader:
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
-def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit, book, path):
-    page = visit((book / f"chapters/{path.stem}.html").as_uri(), ask=True, until="networkidle")
+def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit, address, path):
+    page = visit(f"{address}/chapters/{path.stem}.html", ask=True)
     results = page.locator(".attn-result")
     assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(asked(path))
     reader = Reader(page, asked(path))
@@ -188,14 +191,24 @@ def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit,
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
     page.reload()
-    expect(page.locator(".attn-result[hidden]"), "what was said is kept").to_have_count(0)
-    with page.expect_navigation():
-        page.get_by_role("button", name="Forget these guesses").click()
-    assert page.locator(".attn-result[hidden=until-found]").count() == len(reader.said)
-    assert not page.locator(".attn-guesses").is_visible()
+    assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
 
 
 CHAPTER = "chapters/04_scaling.html"
+
+
+def test_who_forgets_the_guesses_of_a_chapter_is_asked_again_and_keeps_what_was_read(visit, address):
+    page = visit(f"{address}/{CHAPTER}", ask=True)
+    page.evaluate("localStorage.setItem('attention-worked-out', JSON.stringify({ '01_why_words_need_context': true }))")
+    page.locator(".attn-answer").first.click()
+    results = page.locator(".attn-result")
+    assert page.locator(".attn-result[hidden]").count() == results.count() - 1
+    with page.expect_navigation():
+        page.get_by_role("button", name="Forget these guesses").click()
+    assert page.locator(".attn-result[hidden=until-found]").count() == results.count()
+    assert not page.locator(".attn-guesses").is_visible()
+    kept = page.evaluate("JSON.parse(localStorage.getItem('attention-worked-out'))")
+    assert kept["01_why_words_need_context"] and not [name for name in kept if "?" in name]
 
 
 def test_just_show_me_says_what_it_is_and_counts_as_no_guess(visit, book):
@@ -293,8 +306,8 @@ def test_without_javascript_all_results_stand_and_the_choices_are_a_list(visit, 
     assert page.get_by_role("listitem").filter(has_text="by 16").is_visible()
 
 
-def test_a_guess_that_was_kept_by_another_version_of_the_book_is_asked_again(visit, book):
-    page = visit((book / CHAPTER).as_uri(), ask=True)
+def test_a_guess_that_was_kept_by_another_version_of_the_book_is_asked_again(visit, address):
+    page = visit(f"{address}/{CHAPTER}", ask=True)
     reader = Reader(page, asked(next(path for path in CHAPTERS if path.stem == "04_scaling")))
     reader.guess()
     page.evaluate(

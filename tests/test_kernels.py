@@ -15,14 +15,14 @@ from book.prose import unprinted
 
 CHAPTERS = sorted(build.chapters(), reverse=True)  # the last ones, which train models, first
 MEGABYTES = 700
-LONG = ("12", "13", "14", "15")  # train for half a minute and more: `make kernels` and CI run them
+LONG = ("09", "12", "13", "14", "15")  # train for half a minute and more: `make kernels` and CI run them
 
 
 def pytest_generate_tests(metafunc):
     kernels = metafunc.config.getoption("kernels")
     if "path" in metafunc.fixturenames:
-        quick = "family" in metafunc.fixturenames and kernels == "quick"
-        paths = [path for path in CHAPTERS if not (quick and path.name.startswith(LONG))]
+        some = "family" in metafunc.fixturenames and kernels != "all"
+        paths = [path for path in CHAPTERS if not some or path.name.startswith(LONG) == (kernels == "long")]
         metafunc.parametrize("path", paths, ids=lambda path: path.stem)
     if "family" in metafunc.fixturenames:
         known = runnable() or [None]  # no OpenBLAS, as on macOS

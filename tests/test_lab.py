@@ -103,21 +103,43 @@ def lab(tmp_path_factory):
         server.wait(timeout=30)
 
 
-@pytest.fixture
-def opened(lab, browser, tmp_path):
-    """Open a notebook in a workspace of its own and wait for its kernel; return the page."""
+@pytest.fixture(scope="module")
+def desk(lab, browser):
+    """A page with that JupyterLab, which takes as long to come as a test to run."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.goto(f"{lab}/lab")
+    page.wait_for_function("window.jupyterapp")
+    page.evaluate("() => window.jupyterapp.restored")
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def opened(desk):
+    """Open a notebook, alone on the desk, and wait for its kernel; return the page."""
 
     def open_notebook(name):
-        page = context.new_page()
-        page.set_default_timeout(120_000)
-        page.goto(f"{lab}/lab/workspaces/{tmp_path.name}/tree/{name}")
-        page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.isReady")
-        page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
-        return page
+        desk.evaluate(
+            """async (path) => {
+                const { commands, shell } = window.jupyterapp;
+                [...shell.widgets("main")].forEach((widget) => widget.dispose());
+                await commands.execute("docmanager:open", { path, factory: "Notebook" });
+            }""",
+            name,
+        )
+        desk.wait_for_function(
+            """(path) => {
+                const notebook = window.jupyterapp.shell.currentWidget;
+                return notebook?.context?.path === path && notebook.sessionContext.isReady;
+            }""",
+            arg=name,
+        )
+        desk.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
+        return desk
 
-    yield open_notebook
-    context.close()
+    return open_notebook
 
 
 def run(page, number=None):
