@@ -39,7 +39,7 @@ SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') 
 
 
 def pytest_addoption(parser):
-    told = "as the furthest family of processors: the chapters that are quick, or those that train for long; or all as each"
+    told = "as the furthest family of processors: the quick chapters, or those that train for long; or all as each"
     parser.addoption("--kernels", choices=["quick", "long", "all"], default="quick", help=told)
 
 
