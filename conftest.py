@@ -39,7 +39,7 @@ SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') 
 
 
 def pytest_addoption(parser):
-    told = "as the furthest family of processors: the chapters that are quick, or those that train for long; or all as each"
+    told = "as the furthest family of processors: the quick chapters, or those that train for long; or all as each"
     parser.addoption("--kernels", choices=["quick", "long", "all"], default="quick", help=told)
 
 
@@ -54,15 +54,13 @@ def pytest_itemcollected(item):
     asked = getattr(item, "fixturenames", ())  # a doctest asks for nothing
     for mark in [name for name in NEEDS if name in asked] or ["core"]:
         item.add_marker(mark)
+    if "lab" in asked:  # JupyterLab starts once; each other test runs on the core that is free
+        item.add_marker(pytest.mark.xdist_group("lab"))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Run the chapters first, what asks for JupyterLab on one core, and any other test on the core that is free."""
+    """Run the chapters first, which take longest."""
     items.sort(key=lambda item: item.path.name != "test_kernels.py")
-    for item in items:
-        if item.get_closest_marker("lab"):
-            item.add_marker(pytest.mark.xdist_group("lab"))
 
 
 @pytest.fixture(scope="session")

@@ -52,7 +52,6 @@ def test_the_lock_of_binder_alone_runs_a_chapter(repository):
         "pip",
         "install",
         "--quiet",
-        "--compile-bytecode",  # as pip does on Binder
         "--require-hashes",
         "--system-certs",
         "--python",
@@ -67,7 +66,7 @@ def test_the_lock_of_binder_alone_runs_a_chapter(repository):
     programs = {**os.environ, "PATH": f"{repository}/.venv/bin:{os.environ['PATH']}"}
     subprocess.run("binder/postBuild", cwd=repository, env=programs, capture_output=True, check=True)
     weight = sum(path.lstat().st_size for path in (repository / ".venv").rglob("*")) / 1e6
-    assert weight < 450
+    assert weight < 355  # without bytecode, of which pip makes another 85 MB on Binder
     execute = [".venv/bin/jupyter-execute", "--output=executed", "chapters/03_scores_softmax_pattern.ipynb"]
     run = subprocess.run(execute, cwd=repository, capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr

@@ -320,7 +320,7 @@ PLAIN = "codes => codes.forEach((code) => { code.textContent = code.textContent 
 
 
 def judged(page, rules=None):
-    """Return what axe finds, by these rules or by all; code apart, whose thousands of words have a test of their own."""
+    """Return what axe finds, by these rules or by all; code apart, whose thousands of words have their own test."""
     only = {"runOnly": {"type": "rule", "values": rules}, "rules": {}} if rules else {}
     return Axe().run(page, context={"exclude": [[".highlight"]]}, options=AXE | only)
 

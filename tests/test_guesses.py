@@ -1,7 +1,7 @@
 """The guesses: asked in the page, answered by what the chapter's cells compute, hidden from the eye alone.
 
-What a page keeps is looked for over HTTP. Where a page of three lines was opened from a file, Chromium lost on a machine
-at work on much else what the page had kept, five times in a hundred, and over HTTP never.
+What a page keeps is looked for over HTTP. Where a page of three lines was opened from a file, Chromium on a busy
+machine lost what the page had kept, about one time in twenty, and over HTTP never.
 """
 
 import json
