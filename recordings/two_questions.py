@@ -1,4 +1,4 @@
-"""Two questions about a row, and one, two or four heads to answer them: what chapter 14 shows of it.
+"""Two questions about a row, and one, two or four heads to answer them, with an MLP and without: chapter 14.
 
     .venv/bin/python -m recordings.two_questions
 
@@ -16,16 +16,24 @@ from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
 
-SOURCE = "the toy rows attn.course.corpora.two_relations, seed 0"
-STEPS, EVERY, SEEDS = 4000, 100, range(5)
-KINDS = {"1": (1,), "2": (2,), "4": (4,)}  # how many heads
+SOURCE = "the toy rows attn.course.corpora.two_relations, seed 0; many rows: seeds 0 to 15"
+EVERY, SEEDS = 100, range(5)
+KINDS = {f"{n}": (n,) for n in (1, 2, 4)}  # how many heads
+KINDS |= {f"{n}, no MLP": (n, 0) for n in (1, 2, 4)}
+KINDS |= {"1, no MLP, three times the rate": (1, 0, 16_000, 15e-3), "1, many rows": (1, 64, 4000, 5e-3, 16)}
 CORPUS = two_relations(np.random.default_rng(0))
 ASKED = ("before", "same_name")
 
 
-def sizes(n_heads):
+def rows_to_learn_from(n_draws):
+    """Return rows and their answers from several draws of the corpus: a dict of arrays, shape (3600 * n_draws, 8)."""
+    draws = [two_relations(np.random.default_rng(seed)).train for seed in range(n_draws)]
+    return {name: np.concatenate([draw[name] for draw in draws]) for name in ("rows", *ASKED)}
+
+
+def sizes(n_heads, d_ff):
     return TransformerConfig(
-        vocab_size=len(CORPUS.words), d_model=32, n_heads=n_heads, n_layers=1, d_ff=64, positions="relative",
+        vocab_size=len(CORPUS.words), d_model=32, n_heads=n_heads, n_layers=1, d_ff=d_ff, positions="relative",
         activation="relu", biases="mlp", unembedding="none",
     )  # fmt: skip
 
@@ -35,17 +43,29 @@ def answer(config, params, rows):
     return [linear(X, **params[name]) for name in ASKED]
 
 
+def losses(answers, targets):
+    """Return for each question the loss and its gradient at the logits."""
+    return [cross_entropy(logits, np.maximum(wanted, 0), wanted >= 0) for logits, wanted in zip(answers, targets)]
+
+
 def gradients(config, params, rows, *targets):
     with Tape() as tape:
         answers = answer(config, params, rows)
-    found = [cross_entropy(logits, np.maximum(wanted, 0), wanted >= 0) for logits, wanted in zip(answers, targets)]
+    found = losses(answers, targets)
     pairs = [(logits, grad) for logits, (_, grad) in zip(answers, found)]
     return sum(loss for loss, _ in found), tape.gradients(params, *pairs)
 
 
-def shares_right(config, params):
-    answers, targets = answer(config, params, CORPUS.test["rows"]), [CORPUS.test[name] for name in ASKED]
+def shares_right(config, part, params):
+    answers, targets = answer(config, params, part["rows"]), [part[name] for name in ASKED]
     return [float((a.argmax(-1) == t)[t >= 0].mean()) for a, t in zip(answers, targets, strict=True)]
+
+
+def at_the_end(config, part, params):
+    """Return the loss of both questions together, and the shares right."""
+    found = losses(answer(config, params, part["rows"]), [part[name] for name in ASKED])
+    shares = dict(zip(ASKED, np.round(shares_right(config, part, params), 4).tolist()))
+    return {"loss": round(sum(loss for loss, _ in found), 5), **shares}
 
 
 def weights_on(config, params):
@@ -61,24 +81,27 @@ def weights_on(config, params):
     return [found.mean(axis=0).round(3).tolist() for found in there]
 
 
-def learn(seed, n_heads, n_taken=None):
-    """Return the losses, the shares right of both questions, and what the heads attend to at the end."""
-    rng, config = np.random.default_rng(seed), sizes(n_heads)
+def learn(seed, n_heads, d_ff=64, steps=4000, learning_rate=5e-3, n_draws=1, n_taken=None):
+    """Return the losses and, on new rows, the shares right of both questions. At the end, what the heads attend to, and
+    losses and shares on rows of the training, those of the first draw, and on new ones."""
+    rng, config, seen = np.random.default_rng(seed), sizes(n_heads, d_ff), rows_to_learn_from(n_draws)
     params = {"layers": init_transformer(rng, config, dtype=np.float64)}
     params |= {name: init_linear(rng, 32, 8, dtype=np.float64) for name in ASKED}
-    rows = [CORPUS.train[name] for name in ("rows", *ASKED)]
-    data = batches(np.random.default_rng(seed), STEPS, 64, *rows)
+    data = batches(np.random.default_rng(seed), steps, 64, *seen.values())
     run = train(
-        params, partial(gradients, config), data, STEPS,
-        learning_rate=5e-3, warm_up=50, probe=partial(shares_right, config), probe_every=EVERY, n_taken=n_taken,
+        params, partial(gradients, config), data, steps,
+        learning_rate=learning_rate, warm_up=50,
+        probe=partial(shares_right, config, CORPUS.test), probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     before, same_name = np.round(run.probes, 4).T.tolist()
+    parts = {"seen": CORPUS.train, "new": CORPUS.test}
     return {
         "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "before": before,
         "same_name": same_name,
         "weights": weights_on(config, run.params),
+        "at the end": {name: at_the_end(config, part, run.params) for name, part in parts.items()},
     }
 
 

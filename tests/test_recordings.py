@@ -10,7 +10,7 @@ import pytest
 from attn import decoder, init_transformer
 from attn.course.recordings import FOLDER, read_recording
 from book import build
-from recordings import depth, key_spaces, positions
+from recordings import depth, key_spaces, positions, two_questions
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 SCRIPTS = sorted(path.stem for path in (build.ROOT / "recordings").glob("[!_]*.py"))
@@ -109,6 +109,12 @@ def test_a_place_can_be_left_out_of_what_is_asked():
     assert left[0] is text and left[1] is answers
     assert left[2].tolist() == [[False, False, True, False, True, True]] * 3
     np.testing.assert_array_equal(positions.without_places((text, answers, asked), ())[2], asked)
+
+
+def test_many_rows_are_all_different_and_none_is_in_the_test():
+    seen, new = two_questions.rows_to_learn_from(3)["rows"], two_questions.CORPUS.test["rows"]
+    assert seen.shape == (3 * 3600, 8)
+    assert len(np.unique(np.concatenate([seen, new]), axis=0)) == len(seen) + len(new)
 
 
 def test_the_depth_that_normalises_first_is_the_packages_decoder():
