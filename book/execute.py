@@ -159,9 +159,8 @@ def normalise(notebook):
     )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
-        cell.metadata = nbformat.from_dict(
-            {key: cell.metadata[key] for key in ("guess", "mystnb", "tags") if key in cell.metadata}
-        )
+        kept = ("mystnb", "tags", *(["guess"] if guess_in(cell) else []))  # the answer of a guess that went goes too
+        cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in kept if key in cell.metadata})
         if cell.cell_type != "code":
             continue
         if {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
