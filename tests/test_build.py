@@ -271,7 +271,7 @@ def test_a_row_of_the_ledger_needs_a_cell_that_shows_it(small_book):
     write_chapter(small_book, "print(1 + 1)", "# One\n\n## First\n\n## Second", tags=["claim-A1"])
     chapter = small_book / "chapters/01_one.ipynb"
     assert ledger.section_of(chapter, "A1") == "Second"
-    with pytest.raises(ValueError, match=r"says that 01_one\.ipynb shows A2, but no cell has the tag claim-A2 or such a mark\."):
+    with pytest.raises(ValueError, match=r"says that 01_one\.ipynb shows A2, but no cell has the tag claim-A2"):
         ledger.section_of(chapter, "A2")
 
 
