@@ -85,7 +85,7 @@ def model_file(number=SHIPPED):
 
 
 def read_model(number=SHIPPED):
-    """Return the parameters of one of the five models, 0 to 4, as they were rounded for it: default, the book's own."""
+    """Return the parameters of a model as they were rounded for it: 0, 1 (the book's own) or 2, and more if made."""
     with np.load(FOLDER / model_file(number)) as flat:
         return dequantize(dict(flat))
 
