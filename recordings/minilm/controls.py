@@ -11,16 +11,15 @@ sentences.yml.
 
 import sys
 import time
-from importlib.metadata import version
 
-from attn.course.minilm import SHA256, SOURCE, read_minilm
-from attn.course.recordings import read_recording, write_recording
+from attn.course.minilm import read_minilm
+from attn.course.recordings import read_recording
 
 from .anisotropy import anisotropy, mean_of_words, without_mean
 from .arithmetic import mean_interval, plain, t_interval
 from .cause import leans_if_changed
 from .coverage import coverage
-from .measure import LICENCE
+from .measure import write
 from .model import HEADS, SENTENCES, Model
 from .pairs import crossed_pairs, difference_of_differences, leaning, pairs_of, read_pairs, weights_from
 from .pronoun import pronoun_and_noun
@@ -95,16 +94,7 @@ def report_set(model, pairs, best):
 def main(folder):
     """Measure all, and write the recording."""
     start = time.time()
-    write_recording(
-        "minilm_controls",
-        __file__,
-        findings(Model(*read_minilm(folder))),
-        source=SOURCE,
-        licence=LICENCE,
-        start=start,
-        versions={package: version(package) for package in ("safetensors", "tokenizers")},
-        **{"sha256 of weights": SHA256["model.safetensors"]},
-    )
+    write("minilm_controls", __file__, findings(Model(*read_minilm(folder))), start)
 
 
 if __name__ == "__main__":

@@ -60,16 +60,21 @@ def main(folder):
     model = Model(*read_minilm(folder))
     for name, measure, more in (("minilm", findings, {}), ("minilm_patterns", patterns, {"levels": LEVELS})):
         start = time.time()
-        write_recording(
-            name,
-            __file__,
-            measure(model),
-            source=SOURCE,
-            licence=LICENCE,
-            start=start,
-            versions={package: version(package) for package in ("safetensors", "tokenizers")},
-            **{"sha256 of weights": SHA256["model.safetensors"], **more},
-        )
+        write(name, __file__, measure(model), start, **more)
+
+
+def write(name, script, runs, start, **more):
+    """Write a recording of MiniLM, with the fingerprint of its weights."""
+    write_recording(
+        name,
+        script,
+        runs,
+        source=SOURCE,
+        licence=LICENCE,
+        start=start,
+        versions={package: version(package) for package in ("safetensors", "tokenizers")},
+        **{"sha256 of weights": SHA256["model.safetensors"], **more},
+    )
 
 
 if __name__ == "__main__":
