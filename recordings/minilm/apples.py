@@ -66,15 +66,14 @@ def gaps(model, score, rows):
     return np.subtract(*scores(model, score, rows))
 
 
-def keys_and_queries(model, sentence):
-    """Compare keys and queries of all heads side by side, layers 1 to 6: the two apples, Apple and than."""
-    text = encode(model.tokenizer, sentence)
-    with Trace() as trace:
-        encoder(model.params, model.config, text.ids)
-    sides = {
-        "keys": [layer.attention.K for layer in trace.layers],
-        "queries": [layer.attention.Q for layer in trace.layers],
-    }
+def keys_and_queries(model, sentence, mean_off=False):
+    """Compare keys and queries of all heads side by side, layers 1 to 6: the two apples, Apple and than; if asked with
+    the mean over all words of natural sentences taken off."""
+    text, sides = projections(model, sentence)
+    if mean_off:
+        read_too = [projections(model, one)[1] for one in SENTENCES["natural"]]
+        words = {side: np.concatenate([one[side][:, :, 1:-1] for one in read_too], axis=2) for side in sides}
+        sides = {side: X - words[side].mean(axis=2, keepdims=True) for side, X in sides.items()}
     first = text.place("apple").start
     others = {
         "apple": text.place("apple", 1).start,
@@ -83,8 +82,19 @@ def keys_and_queries(model, sentence):
     }
     return {
         f"apple, {word}": {
-            side: plain([cosine(X[:, first].ravel(), X[:, other].ravel()) for X in layers], 3)
-            for side, layers in sides.items()
+            side: plain([cosine(layer[:, first].ravel(), layer[:, other].ravel()) for layer in X], 3)
+            for side, X in sides.items()
         }
         for word, other in others.items()
+    }
+
+
+def projections(model, sentence):
+    """Return a text, and its keys and queries: arrays of shape (n_layers, n_heads, n_tokens, d_k)."""
+    text = encode(model.tokenizer, sentence)
+    with Trace() as trace:
+        encoder(model.params, model.config, text.ids)
+    return text, {
+        "keys": np.stack([layer.attention.K for layer in trace.layers]),
+        "queries": np.stack([layer.attention.Q for layer in trace.layers]),
     }

@@ -16,6 +16,7 @@ from attn.course.minilm import read_minilm
 from attn.course.recordings import read_recording
 
 from .anisotropy import anisotropy, mean_of_words, without_mean
+from .apples import keys_and_queries
 from .arithmetic import mean_interval, plain, t_interval
 from .cause import leans_if_changed
 from .coverage import coverage
@@ -42,6 +43,9 @@ def findings(model):
         "self-repair": self_repair(model, held, [best, *three]),
         "rests": rests(model, recorded["every head"]["by head"]),
         "anisotropy": anisotropy(model, mean_of_words(model)),
+        "keys and queries of the two apples, mean taken off": keys_and_queries(
+            model, SENTENCES["two apples"]["source"], mean_off=True
+        ),
         "similarity": similarity(model),
         "coverage": coverage(),
     }
