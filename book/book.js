@@ -1,5 +1,7 @@
 // What the theme leaves undone.
 
+document.documentElement.classList.add("attn-scripted");
+
 // It reports every page load on the console. A quiet console lets a real problem be seen.
 const log = console.log;
 console.log = (...words) => /^\[(PST|togglebutton)\]/.test(words[0]) || log(...words);
@@ -33,6 +35,10 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!item.querySelector(".navbar-brand")) return;
     item.setAttribute("role", "navigation");
     item.setAttribute("aria-label", "Title page");
+  });
+  document.querySelectorAll(".attn-strip a[aria-current]").forEach((here) => {
+    const strip = here.closest(".attn-strip"); // where it is longer than the page, the present chapter stands in its middle
+    strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
   });
   document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });

@@ -2,7 +2,7 @@
 // print find it all the same, and without JavaScript nothing is hidden. book/guesses.py says what a guess holds.
 
 const SHOW_ALL = "attention-worked-out: show all"; // a wish, not a record: who forgets the guesses keeps it
-const NEAR = { share: 0.05, factor: 1.25 }; // a guess this close to a number counts as right, on a scale, on a log scale
+const NEAR = { share: 0.05, factor: 1.25, curve: 0.08 }; // so close counts as right: on a scale, on a log scale, along a curve
 
 function isShownAll() {
   return localStorage.getItem(SHOW_ALL) === "yes"; // book.js sees to it that there is one
@@ -24,6 +24,7 @@ function contentOf(node) {
 }
 
 // Each kind of guess: what asks, how a guess or, without one, the result is told and drawn, and whether it is right.
+// `settle` is told whether the guess was made just now, and not on an earlier visit.
 function choiceGuess({ right, why }, list) {
   list.classList.add("attn-choices"); // on paper it stays a list
   const items = [...list.children];
@@ -78,17 +79,113 @@ function scaleGuess({ right, scale, unit, digits, why }) {
       commit = onCommit;
       return [box("attn-knobs", row), press];
     },
-    settle(now) {
-      row.querySelector("input").disabled = true;
-      if (typeof now === "number") set(share(now));
-      press.remove();
+    settle(guessed, isNow) {
+      const from = guessed ?? right;
+      row.querySelector("input").replaceWith(missOf(this, guessed)); // on the track where the thumb was
+      press.classList.add("attn-gone"); // it keeps its place
+      tween(isNow ? share(from) : share(right), share(right), (place) => {
+        row.lastChild.textContent = shown(place === share(right) ? right : rounded(at(place)));
+      });
     },
     fits: (said) => typeof said === "number" && scale[0] <= said && said <= scale[1],
     told: (said = right) => [shown(said)],
     isRight: (said) => (scale[0] > 0 ? Math.abs(Math.log(said / right)) <= Math.log(NEAR.factor)
       : digits === 0 ? said === right : Math.abs(share(said) - share(right)) <= NEAR.share),
     why: (said) => why[Number(said > right)],
-    spots: (said) => [share(said), share(right)],
+    spots: (said = right) => [share(said), share(right)],
+    ticks: [0, 1],
+  };
+}
+
+// A curve is drawn: a sweep of the pointer over the axes, or a point at a time by its keys.
+function curveGuess({ right, at, across, along, scale, digits, why }) {
+  const { share, at: numberAt } = scaleOf(scale);
+  const [width, height, left, foot] = [480, 240, 44, 34];
+  const x = (i) => left + 14 + ((width - left - 28) * i) / (at.length - 1);
+  const y = (number) => (height - foot) * (1 - share(number)) + 8 * (2 * share(number) - 1) + 4;
+  const shown = (number) => number.toLocaleString("en-US", { maximumFractionDigits: digits });
+  const rounded = (number) => Number(number.toFixed(digits));
+  const label = (text, where) => drawing("text", { class: "attn-tick", ...where }, text);
+  const path = (numbers) => numbers.map((number, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(number).toFixed(1)}`).join("");
+  const said = at.map(() => rounded(numberAt(0.5)));
+  const line = drawing("path", { class: "attn-mine-curve" });
+  const points = at.map((one, i) => drawing("circle", {
+    cx: x(i), r: 7, class: "attn-mine-point", tabindex: 0, role: "slider",
+    "aria-label": `${along}, ${across} ${shown(one)}`, "aria-valuemin": scale[0], "aria-valuemax": scale[1],
+  }));
+  const grips = at.map((_, i) => drawing("circle", { cx: x(i), r: 28, class: "attn-grip" })); // for a finger
+  const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-axes", role: "group", "aria-label": `Your curve: ${along}` },
+    drawing("path", { class: "attn-axis", d: `M${left} 4V${height - foot + 4}H${width - 4}` }),
+    ...scale.map((end) => label(shown(end), { x: left - 6, y: y(end) + 4, "text-anchor": "end" })),
+    ...at.map((one, i) => label(shown(one), { x: x(i), y: height - 14, "text-anchor": "middle" })),
+    label(across, { x: width - 4, y: height, "text-anchor": "end" }), label(along, { x: left + 8, y: 14 }), line, ...points, ...grips);
+  const press = button("attn-button", "That is my guess", () => commit(said));
+  press.disabled = true; // until something was drawn
+  let commit;
+  let isSettled = false;
+
+  function set(i, number) {
+    if (isSettled) return;
+    said[i] = rounded(Math.min(scale[1], Math.max(scale[0], number)));
+    press.disabled = false;
+    show();
+  }
+  function show() {
+    line.setAttribute("d", path(said));
+    points.forEach((point, i) => {
+      for (const circle of [point, grips[i]]) circle.setAttribute("cy", y(said[i]));
+      point.setAttribute("aria-valuenow", said[i]);
+      point.setAttribute("aria-valuetext", shown(said[i]));
+    });
+  }
+  points.forEach((point, i) => point.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02, PageUp: 0.1, PageDown: -0.1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    set(i, numberAt(share(said[i]) + step));
+  }));
+  // Between two moves of a quick finger lie points; they are swept as well.
+  let last = null;
+  function sweep(event) {
+    const { left: side, top, width: across } = plot.getBoundingClientRect();
+    const [px, py] = [event.clientX - side, event.clientY - top].map((length) => (length * width) / across);
+    const now = [((px - x(0)) / (x(at.length - 1) - x(0))) * (at.length - 1), (height - foot - 4 - py) / (height - foot - 16)];
+    const [from, to] = [last ?? now, now];
+    at.forEach((_, i) => {
+      if (i < Math.min(from[0], to[0]) - 0.5 || i > Math.max(from[0], to[0]) + 0.5) return;
+      const part = to[0] === from[0] ? 1 : Math.min(1, Math.max(0, (i - from[0]) / (to[0] - from[0])));
+      set(i, numberAt(Math.min(1, Math.max(0, from[1] + part * (to[1] - from[1])))));
+    });
+    last = now;
+  }
+  plot.addEventListener("pointerdown", (event) => {
+    plot.setPointerCapture(event.pointerId);
+    last = null;
+    sweep(event);
+  });
+  plot.addEventListener("pointermove", (event) => plot.hasPointerCapture(event.pointerId) && sweep(event));
+  show();
+  const misses = (numbers) => numbers.map((number, i) => share(number) - share(right[i]));
+  return {
+    ask(onCommit) {
+      commit = onCommit;
+      return [plot, press];
+    },
+    settle(guessed) {
+      if (guessed) said.splice(0, said.length, ...guessed);
+      show();
+      isSettled = true;
+      press.classList.add("attn-gone");
+      points.forEach((point) => point.setAttribute("tabindex", -1));
+      (guessed ? grips : [line, ...points, ...grips]).forEach((node) => node.remove());
+      plot.append(drawing("path", { class: "attn-its-curve", d: path(right), pathLength: 1 }),
+        ...right.map((number, i) => drawing("circle", { cx: x(i), cy: y(number), r: 4, class: "attn-its-point" })));
+    },
+    fits: (said) => Array.isArray(said) && said.length === at.length && said.every((number) => scale[0] <= number && number <= scale[1]),
+    told: (said = right) => [said.map(shown).join(", ")],
+    isRight: (said) => sum(misses(said).map(Math.abs)) / at.length <= NEAR.curve,
+    why: (said) => why[Number(sum(misses(said)) > 0)],
+    spots: (said = right) => [said, right].map((numbers) => sum(numbers.map(share)) / at.length),
     ticks: [0, 1],
   };
 }
@@ -135,14 +232,24 @@ function resultAfter(node) {
   const parts = [];
   for (let next = node.nextElementSibling; next && next.tagName !== "SECTION"; next = next.nextElementSibling) parts.push(next);
   node.after(result);
-  result.append(...parts);
+  result.append(...pictureFirst(parts));
   return result;
 }
 
-// A formula wider than the page scrolls; the keyboard must reach it. What is hidden has no width yet.
+// Cells that follow each other without a word between them: their first picture, with its caption, answers the guess.
+function pictureFirst(parts) {
+  const prose = parts.findIndex((part) => !part.matches(".cell, .attn-claims"));
+  const drawn = parts.findIndex((part) => part.matches(".cell") && part.querySelector(".cell_output :is(img, svg, .attn-explorable)"));
+  if (drawn < 1 || (prose >= 0 && prose < drawn)) return parts;
+  const after = parts.findIndex((part, i) => i > drawn && !part.matches(".attn-claims, .attn-figure-caption"));
+  const end = after < 0 ? parts.length : after;
+  return [...parts.slice(drawn, end), ...parts.slice(0, drawn), ...parts.slice(end)];
+}
+
+// A formula or a table wider than the page scrolls; the keyboard must reach it. What is hidden has no width yet.
 function showScrolling() {
-  document.querySelectorAll("mjx-container[display]").forEach((formula) => {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+  document.querySelectorAll("mjx-container[display], div.text_html:has(> .attn-numbers)").forEach((wide) => {
+    if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   });
 }
 addEventListener("load", showScrolling);
@@ -166,7 +273,7 @@ function guessAt(place, onChange) {
   sentence.id ||= `guess-${about.id}`;
   const name = `${chapter}?${about.id}`;
   moveKept(`${chapter}?${sentence.textContent}`, name);
-  const kind = about.rows ? placeGuess(about) : about.scale ? scaleGuess(about) : choiceGuess(about, list);
+  const kind = about.rows ? placeGuess(about) : about.at ? curveGuess(about) : about.scale ? scaleGuess(about) : choiceGuess(about, list);
 
   const result = resultAfter(place);
   const verdict = element("p", { className: "attn-why", role: "status", tabIndex: -1 });
@@ -174,9 +281,11 @@ function guessAt(place, onChange) {
   const root = element("div", { className: "attn-explorable attn-guess", role: "group", "aria-labelledby": sentence.id });
   let said = remembered()[name]; // null where the reader passed
 
-  function settle() {
-    kind.settle(said ?? undefined);
-    pass.remove();
+  function settle(isNow = false) {
+    root.classList.toggle("attn-now", isNow);
+    root.classList.toggle("attn-hit", said !== null && kind.isRight(said));
+    kind.settle(said ?? undefined, isNow);
+    pass.classList.add("attn-gone"); // and keeps its place
     const its = kind.told();
     const mine = said === null ? [] : kind.told(said);
     const isSame = mine.map((part) => part.textContent ?? part).join() === its.map((part) => part.textContent ?? part).join();
@@ -189,9 +298,9 @@ function guessAt(place, onChange) {
   function commit(guess) {
     if (said !== undefined) return;
     said = guess;
-    settle();
+    settle(true);
     remember({ [name]: said });
-    if (!root.contains(document.activeElement)) verdict.focus({ preventScroll: true }); // its button has gone
+    if (!document.activeElement?.matches("[aria-disabled]")) verdict.focus({ preventScroll: true }); // its button has gone
     onChange();
   }
 
@@ -206,15 +315,15 @@ function guessAt(place, onChange) {
 }
 
 // Your guess and the result on one line, with what lies between them.
-function missDrawing({ kind }, said) {
-  const [mine, its] = kind.spots(said).map((share) => 8 + 144 * share);
-  const line = (from, to, className) => drawing("line", { x1: from, x2: to, y1: 10, y2: 10, class: className });
-  return drawing("svg", { viewBox: "0 0 160 20", class: "attn-miss", "aria-hidden": "true" },
-    line(8, 152, "attn-track"),
-    ...kind.ticks.map((share) => drawing("circle", { cx: 8 + 144 * share, cy: 10, r: 2, class: "attn-tick-mark" })),
-    line(mine, its, "attn-gap"),
-    drawing("circle", { cx: its, cy: 10, r: 5, class: "attn-its" }),
-    drawing("circle", { cx: mine, cy: 10, r: 6, class: "attn-mine" }));
+function missOf(kind, said) {
+  const [mine, its] = kind.spots(said);
+  const spot = (className, at, style = "") => element("span", { className, style: `--attn-at: ${at}; ${style}` });
+  const guessed = said === undefined ? [] : [
+    spot("attn-gap", Math.min(mine, its), `--attn-wide: ${Math.abs(mine - its)}; --attn-from: ${mine < its ? 0 : 100}%`),
+    spot("attn-mine", mine),
+  ];
+  return element("span", { className: "attn-miss", "aria-hidden": "true" }, spot("attn-track", 0),
+    ...kind.ticks.map((share) => spot("attn-tick-mark", share)), ...guessed, spot("attn-its", its, `--attn-start: ${mine}`));
 }
 
 // At the end of a chapter: where intuition failed. Guesses that were not made are not in it.
@@ -228,7 +337,7 @@ function drawGuesses(root, guesses) {
     const cell = (className, ...children) => element("td", { className }, ...children);
     return element("tr", { className: kind.isRight(said) ? "attn-hit" : "attn-missed" },
       element("th", { scope: "row" }, element("a", { href: `#${sentence.id}` }, ...contentOf(sentence))),
-      cell("attn-drawn", missDrawing(guess, said)), cell("", ...kind.told(said)), cell("attn-it-is", ...kind.told()));
+      cell("attn-drawn", missOf(kind, said)), cell("", ...kind.told(said)), cell("attn-it-is", ...kind.told()));
   });
   const names = ["You were asked", "○ your guess, ● the result", "You said", "It is"];
   const table = element("table", { className: "attn-table attn-all-guesses" },
@@ -241,9 +350,9 @@ function drawGuesses(root, guesses) {
   root.replaceChildren(scrolling("Your guesses", table), forget);
 }
 
-// The one switch, wherever a page has room for it.
-function showAllSwitch(guesses) {
-  const input = control("checkbox", { checked: isShownAll() });
+// The one switch, on every page that has it.
+function bringSwitch(input, guesses) {
+  input.checked = isShownAll();
   input.addEventListener("change", () => {
     keep(SHOW_ALL, input.checked ? "yes" : "no");
     guesses.filter(({ said }) => said() === undefined).forEach(({ result }) => {
@@ -251,7 +360,6 @@ function showAllSwitch(guesses) {
       else result.setAttribute("hidden", "until-found");
     });
   });
-  return element("label", { className: "attn-done attn-show-all" }, input, " Show all results without asking me first");
 }
 
 const asked = chapter ? [...document.querySelectorAll("[data-guess]")] : []; // the book as one page asks nothing
@@ -263,7 +371,7 @@ if (guesses.length) {
   drawGuesses(drawn, guesses);
 }
 document.documentElement.classList.remove("attn-asks"); // book.js has hidden what stands after a guess until now
-document.querySelector(".attn-switch")?.append(showAllSwitch(guesses));
+document.querySelectorAll(".attn-switch input").forEach((input) => bringSwitch(input, guesses));
 
 // A link may lead to what is hidden.
 function showTarget() {

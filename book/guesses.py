@@ -21,6 +21,8 @@ the reader is asked:
   number for each choice, a number, which goes to the choice that is nearest by its ratio.
 - `scale: [1, 1000]`: a number on it. A scale that starts above 0 is logarithmic. `unit` stands after the number, which
   has `digits` (0) places after the point.
+- `at`, Python for the points of an axis, and `scale`: a curve, a number at each of the points, which is drawn. `across`
+  names the axis, `along` what is drawn.
 - `rows` and `columns`, Python for the labels of a pattern: the place in it, two numbers.
 
 `why` holds, by the choice or by `low` and `high`, what one who said so may have had in mind.
@@ -32,6 +34,7 @@ import math
 import re
 from html import escape
 
+import numpy as np
 import yaml
 
 from attn.course.digits import significant
@@ -41,7 +44,8 @@ OPENS = re.compile(r"<!--(?! claim-)")  # a comment, unless it marks a claim of 
 COMMENT = re.compile(r"^<!-- guess\n(.*?)^-->", re.DOTALL | re.MULTILINE)
 ID = re.compile(r"[a-z][a-z0-9-]*")
 CHOICE = re.compile(r"^- (.+)$", re.MULTILINE)
-KEYS = {"id", "answer", "values", "scale", "unit", "digits", "rows", "columns", "why"}
+KEYS = {"id", "answer", "values", "scale", "unit", "digits", "rows", "columns", "at", "across", "along", "why"}
+COMPUTED = ("answer", "rows", "columns", "at")
 
 
 def guess_in(cell):
@@ -63,7 +67,7 @@ def guess_in(cell):
     if unknown := set(guess) - KEYS:
         told = f"{', '.join(sorted(KEYS))}, but there is {', '.join(sorted(unknown))}"
         raise ValueError(f"the comment of {_begins(cell)} may have {told}")
-    for key in {"answer", "rows", "columns"} & set(guess):
+    for key in {*COMPUTED} & set(guess):
         try:
             compile(str(guess[key]), key, "eval")
         except SyntaxError as error:
@@ -103,7 +107,7 @@ def ends(cells):
 
 def question(guess):
     """Return the Python that gives, as JSON, the answer to a guess and the labels of its pattern."""
-    asked = ", ".join(f"{key!r}: {guess[key]}" for key in ("answer", "rows", "columns") if key in guess)
+    asked = ", ".join(f"{key!r}: {guess[key]}" for key in COMPUTED if key in guess)
     return f"__import__('json').dumps({{{asked}}}, default=lambda value: value.tolist())"
 
 
@@ -129,9 +133,14 @@ def judged(guess, reply):
     if "scale" in guess:
         start, stop = guess["scale"]
         about |= {key: guess.get(key, other) for key, other in [("scale", None), ("unit", ""), ("digits", 0)]}
-        right = round(significant(found["answer"]), about["digits"] + 2)  # a cosine may be 1.0000000000000002
-        if not start <= right <= stop:
+        # A cosine may be 1.0000000000000002.
+        right = np.round(significant(found["answer"]), about["digits"] + 2).tolist()
+        if not start <= np.min(right) <= np.max(right) <= stop:
             raise ValueError(f"the answer {right} is not on the scale from {start} to {stop}")
+        if "at" in guess:
+            if np.shape(right) != (len(found["at"]),):
+                raise ValueError(f"the curve has {np.size(right)} numbers at {len(found['at'])} points")
+            about |= {"at": found["at"], "across": guess["across"], "along": guess["along"]}
         return about | {"right": right, "why": [why.get("low", ""), why.get("high", "")]}
     row, column = found["answer"]
     if not (0 <= row < len(found["rows"]) and 0 <= column < len(found["columns"])):

@@ -6,6 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+
 from attn.figures import book_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
@@ -50,6 +53,18 @@ def unname_folds(app, pagename, templatename, context, doctree):
     context["body"] = context.get("body", "").replace(' aria-label="Toggle hidden content"', "")
 
 
+class Captions(SphinxTransform):
+    """Mark the caption of a figure: a paragraph in italics right below a cell."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs):
+        for cell in self.document.findall(nodes.container):
+            below = cell.parent.children[cell.parent.index(cell) + 1 :][:1] if "cell" in cell["classes"] else []
+            if below and isinstance(below[0], nodes.paragraph) and [*map(type, below[0].children)] == [nodes.emphasis]:
+                below[0]["classes"].append("attn-figure-caption")
+
+
 def write_assets(app, exception):
     """Put beside the pages the explorables, the model of one of them, the chapters to download, and the PDF."""
     if exception or app.builder.format != "html":
@@ -72,6 +87,7 @@ def write_assets(app, exception):
 def setup(app):
     for handler in logging.getLogger("sphinx").handlers:
         handler.addFilter(name_place)
+    app.add_transform(Captions)
     app.connect("builder-inited", offer_pdf)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)

@@ -4,6 +4,7 @@ What a page keeps is looked for over HTTP. Where a page of three lines was opene
 machine lost what the page had kept, about one time in twenty, and over HTTP never.
 """
 
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -108,6 +109,11 @@ def found(answer, **labels):
         ({"choices": ["few", "many"], "values": [1, 100]}, found(11), {"right": 1}),
         ({"choices": [], "scale": [1, 9], "unit": " s"}, found(4.5), {"right": 4.5, "unit": " s", "digits": 0}),
         ({"choices": []}, found([0, 1], rows=["a"], columns=["b", "c"]), {"right": [0, 1], "columns": ["b", "c"]}),
+        (
+            {"choices": [], "scale": [0, 1], "digits": 1, "across": "n", "along": "share"},
+            found([0.25, 1.00001], at=[1, 2]),
+            {"right": [0.25, 1.0], "at": [1, 2], "across": "n"},
+        ),
     ],
 )
 def test_each_kind_of_answer_is_judged(guess, reply, expected):
@@ -120,6 +126,7 @@ def test_each_kind_of_answer_is_judged(guess, reply, expected):
         ({"choices": ["few", "many"], "values": [1]}, found(1), "2 choices have 1 values"),
         ({"choices": [], "scale": [1, 9]}, found(10), "10 is not on the scale from 1 to 9"),
         ({"choices": []}, found([0, 2], rows=["a"], columns=["b", "c"]), "has no place"),
+        ({"choices": [], "scale": [0, 1]}, found([0, 2], at=[1, 2]), r"\[0.0, 2.0\] is not on the scale from 0 to 1"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused(guess, reply, told):
@@ -144,6 +151,14 @@ class Reader:
             if one.choices:
                 place = right if wants_right else (right + 1) % len(one.choices)
                 self.press(box.locator(".attn-answer").nth(place), "Enter")
+            elif "at" in one.about:
+                start, stop = one.about["scale"]
+                for place, number in enumerate(right):
+                    steps = round((number - (start + stop) / 2) / (stop - start) / 0.02)
+                    box.locator("[role=slider]").nth(place).focus()
+                    for _ in range(abs(steps)):
+                        self.page.keyboard.press("ArrowUp" if (steps > 0) == wants_right else "ArrowDown")
+                self.press(box.get_by_role("button", name="That is my guess"), "Enter")
             elif "scale" in one.about:
                 slider = box.locator("input")
                 slider.focus()
@@ -195,6 +210,7 @@ def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit,
 
 
 CHAPTER = "chapters/04_scaling.html"
+SCALING = next(path for path in CHAPTERS if path.stem == "04_scaling")
 
 
 def test_who_forgets_the_guesses_of_a_chapter_is_asked_again_and_keeps_what_was_read(visit, address):
@@ -230,6 +246,69 @@ def test_a_slider_that_was_not_moved_is_no_guess(visit, book):
     assert press.is_disabled()
     second.locator("input").press("ArrowRight")
     assert press.is_enabled()
+
+
+def places_of(box):
+    """Return where the reader's mark and the result's lie on the track of a guess, as shares of its length."""
+    return box.locator(".attn-miss").evaluate(
+        """(miss) => [".attn-mine", ".attn-its"].map((name) => {
+          const [track, mark] = [miss, miss.querySelector(name)].map((node) => node.getBoundingClientRect());
+          return (mark.left + mark.width / 2 - track.left - 8) / (track.width - 16);
+        })"""
+    )
+
+
+def test_the_result_is_drawn_where_the_guess_was_made_and_nothing_moves_under_the_finger(visit, book):
+    page = visit((book / "chapters/03_scores_softmax_pattern.html").as_uri(), ask=True)
+    number = page.locator(".attn-guess").evaluate_all("boxes => boxes.findIndex((box) => box.querySelector('input'))")
+    box = page.locator(".attn-guess").nth(number)
+    slider = box.locator("input")
+    slider.focus()
+    page.keyboard.press("End")
+    before = [slider.bounding_box()[side] for side in ("x", "width")]
+    box.get_by_role("button", name="That is my guess").click()
+    page.wait_for_function("document.getAnimations().length === 0")
+    assert [box.locator(".attn-miss").bounding_box()[side] for side in ("x", "width")] == pytest.approx(before, abs=1)
+    assert places_of(box) == pytest.approx([1, 0.25], abs=0.01)
+    assert box.locator("output").inner_text() == "0.25"
+
+    page.goto((book / "chapters/05_masking.html").as_uri())
+    answers = page.locator(".attn-guess").first.locator(".attn-answer")
+    before = [answers.nth(i).bounding_box() for i in range(answers.count())]
+    answers.first.click()
+    assert [answers.nth(i).bounding_box() for i in range(answers.count())] == before
+
+
+def test_a_curve_is_drawn_in_one_sweep_and_the_measured_one_over_it(visit, book):
+    page = visit((book / CHAPTER).as_uri(), ask=True)
+    box = page.locator(".attn-guess:has(.attn-axes)")
+    box.locator("xpath=ancestor::div[contains(@class, 'attn-result')]").evaluate_all(
+        "nodes => nodes.forEach((node) => (node.hidden = false))"
+    )
+    plot = box.locator(".attn-axes")
+    plot.scroll_into_view_if_needed()
+    side = plot.bounding_box()
+    page.mouse.move(side["x"] + 0.1 * side["width"], side["y"] + 0.8 * side["height"])
+    page.mouse.down()
+    page.mouse.move(side["x"] + 0.98 * side["width"], side["y"] + 0.1 * side["height"], steps=3)
+    page.mouse.up()
+    said = box.locator("[role=slider]").evaluate_all("points => points.map((one) => Number(one.ariaValueNow))")
+    assert said == sorted(said) and said[0] < 0.15 and said[-1] > 0.85 and len(set(said)) == len(said) == 6
+    box.get_by_role("button", name="That is my guess").click()
+    drawn = box.locator(".attn-its-point").evaluate_all("points => points.map((one) => one.getAttribute('cy'))")
+    heights = [float(height) for height in drawn]
+    right = next(cell.metadata["guess"]["right"] for cell in asked(SCALING) if "at" in cell.metadata["guess"])
+    assert [a > b for a, b in itertools.pairwise(heights)] == [a < b for a, b in itertools.pairwise(right)]
+    assert box.locator(".attn-why").inner_text().startswith("You said ")
+
+
+def test_a_picture_that_answers_stands_before_the_code_that_drew_it(visit, book):
+    page = visit((book / "chapters/12_learning_to_attend.html").as_uri(), ask=False)
+    first = page.locator(".attn-result").evaluate_all(
+        """results => results.map(({ children }) => [...children].findIndex((part) => !part.matches(".cell, .attn-claims"))
+          && [...children].findIndex((part) => part.matches(".cell:has(.cell_output :is(svg, img))")))"""
+    )
+    assert 0 in first
 
 
 def test_after_back_the_page_knows_what_the_switch_says(visit, address):
@@ -308,7 +387,7 @@ def test_without_javascript_all_results_stand_and_the_choices_are_a_list(visit, 
 
 def test_a_guess_that_was_kept_by_another_version_of_the_book_is_asked_again(visit, address):
     page = visit(f"{address}/{CHAPTER}", ask=True)
-    reader = Reader(page, asked(next(path for path in CHAPTERS if path.stem == "04_scaling")))
+    reader = Reader(page, asked(SCALING))
     reader.guess()
     page.evaluate(
         """() => {

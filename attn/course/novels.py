@@ -85,7 +85,7 @@ def model_file(number=SHIPPED):
 
 
 def read_model(number=SHIPPED):
-    """Return the parameters of a model as they were rounded for it: 0, 1 (the book's own) or 2, and more if made."""
+    """Return the parameters of one of the five models as they were rounded for it: 0 to 4, of which 1 is the book's."""
     with np.load(FOLDER / model_file(number)) as flat:
         return dequantize(dict(flat))
 

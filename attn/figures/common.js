@@ -56,6 +56,18 @@ function factor(number) {
   return text.startsWith("−") ? `(${text})` : text;
 }
 
+// Draw what lies between two numbers over some time, and at once for a reader who asked for no motion.
+function tween(from, to, draw, milliseconds = 450) {
+  if (from === to || matchMedia("(prefers-reduced-motion: reduce)").matches) return draw(to);
+  const start = performance.now();
+  const step = (now) => {
+    const share = Math.min((now - start) / milliseconds, 1);
+    draw(share === 1 ? to : from + (to - from) * share * share * (3 - 2 * share));
+    if (share < 1) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,0 +1,36 @@
+"""Results in rows and columns: a table where a page can set one, lines of text where it cannot."""
+
+from html import escape
+
+
+class Table:
+    """A table of texts, which a notebook shows as HTML and a terminal as aligned columns.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Their names; that of the first, which names the rows, may be empty.
+    rows : iterable of sequences of str
+        Each as long as `columns`.
+    """
+
+    def __init__(self, columns, rows):
+        self.columns, self.rows = list(columns), [list(row) for row in rows]
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row has {len(row)} entries, but there are {len(self.columns)} columns: {row}")
+
+    def __repr__(self):
+        lines = [self.columns, *self.rows]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(self.columns))]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
+        )
+
+    def _repr_html_(self):
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.columns)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(text)}</td>" for text in others)}</tr>'
+            for first, *others in self.rows
+        )
+        return f'<table class="attn-numbers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'

@@ -1,0 +1,28 @@
+"""Tables: the same texts in a page and in a terminal."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attn.course.tables import Table
+
+TABLE = Table(["", "all on", "4.2 < off"], [["model 0", "6.64", "4.71 [4.24, 5.20]"], ["model 10", "7.01", "3.46"]])
+
+
+def test_columns_stand_below_their_names():
+    assert repr(TABLE).splitlines() == [
+        "          all on          4.2 < off",
+        "model 0     6.64  4.71 [4.24, 5.20]",
+        "model 10    7.01               3.46",
+    ]
+
+
+def test_a_page_gets_the_same_texts_each_named_by_its_row_and_column():
+    soup = BeautifulSoup(TABLE._repr_html_(), "html.parser")
+    assert [cell.text for cell in soup.select("thead th[scope=col]")] == TABLE.columns
+    rows = [[cell.text for cell in row.find_all(["th", "td"])] for row in soup.select("tbody tr")]
+    assert rows == TABLE.rows and len(soup.select("tbody th[scope=row]")) == 2
+
+
+def test_a_row_of_another_length_is_refused():
+    with pytest.raises(ValueError, match="a row has 1 entries, but there are 2 columns: \\['a'\\]"):
+        Table(["", "x"], [["a"]])
