@@ -1,7 +1,7 @@
 // The ledger: each verdict is a button that shows its claims alone.
 function offerVerdicts(glance) {
   const claims = [...document.querySelectorAll(".attn-claim")];
-  const marks = [...glance.querySelectorAll(".attn-mark")];
+  const marks = [...glance.querySelectorAll(".attn-claim-mark")];
   const count = glance.querySelector(":scope > p");
   const all = count.textContent;
   count.setAttribute("role", "status");

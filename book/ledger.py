@@ -160,7 +160,7 @@ class LedgerVerdicts(SphinxTransform):
                 section["classes"].append("attn-glance")
         for link in self.document.findall(nodes.reference):
             if row := rows.get(link.get("refuri", "").removeprefix("#")):
-                link["classes"] += ["attn-mark", class_of(row["verdict"])]
+                link["classes"] += ["attn-claim-mark", class_of(row["verdict"])]
                 link["reftitle"] = row["verdict"] if "\\" in row["said"] else f"{row['verdict']}: {plain(row['said'])}"
         for words in self.document.findall(nodes.strong):
             match = VERDICT.fullmatch(words.astext())

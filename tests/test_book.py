@@ -242,7 +242,7 @@ def test_each_claim_has_one_mark_at_the_top_of_the_ledger_and_its_verdict_everyw
     counts = Counter(row["verdict"] for row in ROWS)
     legend = [word.get_text() for word in soup.select(".attn-glance .attn-verdict")]
     assert legend == [f"{sign} {verdict} ({counts[verdict]})" for verdict, sign in SIGNS.items()]
-    marks = soup.select(".attn-glance a.attn-mark")
+    marks = soup.select(".attn-glance a.attn-claim-mark")
     assert [mark.get_text() for mark in marks] == [f"{row['id']} {SIGNS[row['verdict']]}" for row in ROWS]
     for row, mark in zip(ROWS, marks):
         assert mark["href"] == f"#{row['id'].lower()}" and mark["title"].startswith(row["verdict"])
@@ -265,7 +265,7 @@ def test_a_verdict_that_is_pressed_shows_its_claims_alone_until_it_is_pressed_ag
     assert button.get_attribute("aria-pressed") == "true" and page.locator("[aria-pressed=true]").count() == 1
     assert claims.evaluate_all("claims => claims.map((claim) => claim.id.toUpperCase())") == corrected
     assert status.inner_text() == f"{len(corrected)} of {len(ROWS)} claims"
-    assert page.locator(".attn-mark:not(.attn-faded)").all_inner_texts() == [f"{name} ✎" for name in corrected]
+    assert page.locator(".attn-claim-mark:not(.attn-faded)").all_inner_texts() == [f"{name} ✎" for name in corrected]
     assert not page.get_by_role("heading", name="Many heads").is_visible(), "a part without such a claim"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.add_style_tag(content="* { transition: none !important }")
@@ -277,7 +277,7 @@ def test_a_verdict_that_is_pressed_shows_its_claims_alone_until_it_is_pressed_ag
     page.emulate_media(media="print")
     look = button.evaluate("node => [getComputedStyle(node).backgroundColor, getComputedStyle(node).borderTopColor]")
     assert look == 2 * ["rgba(0, 0, 0, 0)"] and button.is_visible(), "on paper a verdict is a word, and no button"
-    assert claims.count() == len(corrected) and page.locator(".attn-mark").last.is_visible()
+    assert claims.count() == len(corrected) and page.locator(".attn-claim-mark").last.is_visible()
     page.emulate_media(media="screen")
     page.get_by_role("button", name="holds").click()
     assert page.locator("[aria-pressed=true]").count() == 1 and claims.first.get_attribute("id") == "m1"
@@ -296,7 +296,7 @@ def test_a_mark_leads_to_an_entry_that_was_hidden(visit, book):
 
 def test_without_javascript_the_ledger_is_a_list_of_links(visit, book):
     page = visit((book / "chapters/ledger.html").as_uri(), java_script_enabled=False)
-    assert page.locator(".attn-mark:visible").count() == page.locator(".attn-claim:visible").count() == len(ROWS)
+    assert page.locator(".attn-claim-mark:visible").count() == page.locator(".attn-claim:visible").count() == len(ROWS)
     assert page.locator(".attn-glance button").count() == 0
 
 
