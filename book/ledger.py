@@ -1,11 +1,13 @@
-"""The ledger of claims: its page, written from chapters/ledger.yml, and the marks at the cells that show a claim.
+"""The ledger of claims: its page, written from chapters/ledger.yml, and the seals at the cells that show a claim.
 
-The page is Markdown that also reads in JupyterLab and on GitHub. `make record` writes it anew below its first heading
-of a part; what stands above is written by hand.
+The page is Markdown that also reads in JupyterLab and on GitHub. `make record` writes it anew from its second heading
+on; what stands above is written by hand. In the book it also has the colours of the verdicts, and book/ledger.js makes
+buttons of them.
 """
 
 import functools
 import re
+from collections import Counter
 from pathlib import Path
 
 import yaml
@@ -33,6 +35,24 @@ PARTS = {
     "P": "GPT-3's parameters",
     "T": "The whole",
 }
+VERDICTS = {  # the sign of each, none of which is drawn as an emoji, and what it means
+    "holds": ("✓", "The claim is true."),
+    "made exact": ("◎", "The claim is true and its numbers were rounded; here are all digits."),
+    "corrected": ("✎", "Something in the claim is not true; the entry says what."),
+    "tested": (
+        "▷",
+        "The claim is about what a model does, so a model was made to do it. "
+        "The entry gives the result, whatever it was.",
+    ),
+    "by construction": (
+        "⊞",
+        "Something was built by hand that does what the claim says. "
+        "So it can be done; whether trained models do it is another question.",
+    ),
+    "by citation": ("§", "No cell can show the claim; the entry names the works that report it."),
+}
+VERDICT = re.compile(r"\S (.+?)(?: \(\d+\)|\.)")  # as it stands in the list of all, and in an entry
+GLANCE = "All claims at a glance"
 logger = logging.getLogger(__name__)
 
 
@@ -58,6 +78,27 @@ def section_of(chapter, claim):
     )
 
 
+def sign(row):
+    return VERDICTS[row["verdict"]][0]
+
+
+def glance(rows):
+    """Return the list of verdicts with their counts, and all claims by part, each a sign that leads to its entry."""
+    counts = Counter(row["verdict"] for row in rows)
+    verdicts = [
+        f"- **{mark} {verdict} ({counts[verdict]})** {meaning}" for verdict, (mark, meaning) in VERDICTS.items()
+    ]
+    parts = [
+        " ".join([f"- **{title}**", *(f"[{row['id']} {sign(row)}](#{row['id'].lower()})" for row in part)])
+        for title, part in by_part(rows)
+    ]
+    return "\n".join([f"## {GLANCE}\n", *verdicts, f"\n{len(rows)} claims, by part:\n", *parts, ""])
+
+
+def by_part(rows):
+    return [(title, [row for row in rows if row["id"][0] == letter]) for letter, title in PARTS.items()]
+
+
 def ledger_entry(row):
     shown = []
     for number in row["shown"]:
@@ -67,8 +108,8 @@ def ledger_entry(row):
     real = f"**In a real model.** {row['real']}\n\n" if "real" in row else ""
     return (
         f"### {row['id']}\n\n"
-        f"Said ({', '.join(row['by'])}): {row['said']}\n\n"
-        f"**{row['verdict'].capitalize()}.** {row['found']}\n\n"
+        f"**{row['said']}** ({', '.join(row['by'])})\n\n"
+        f"**{sign(row)} {row['verdict'].capitalize()}.** {row['found']}\n\n"
         f"{real}"
         f"Shown in {'; '.join(shown)}.\n"
     )
@@ -76,11 +117,8 @@ def ledger_entry(row):
 
 def ledger():
     rows = yaml.safe_load((FOLDER / "ledger.yml").read_text(encoding="utf-8"))
-    parts = [
-        [f"## {title}\n", *(ledger_entry(row) for row in rows if row["id"][0] == letter)]
-        for letter, title in PARTS.items()
-    ]
-    return "\n".join(entry for part in parts for entry in part)
+    parts = [[f"## {title}\n", *map(ledger_entry, part)] for title, part in by_part(rows)]
+    return "\n".join([glance(rows), *(entry for part in parts for entry in part)])
 
 
 def renewed(path, entries):
@@ -89,13 +127,45 @@ def renewed(path, entries):
     return f"{above}\n{entries}"
 
 
-# --- the marks in the chapters -------------------------------------------------------------------
+# --- in the book -----------------------------------------------------------------------------------
 
 
 @functools.cache
 def read_ledger(srcdir):
     path = Path(srcdir, "chapters/ledger.yml")
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+def class_of(verdict):
+    return f"attn-{verdict.replace(' ', '-')}"
+
+
+def plain(markdown):
+    return re.sub("[*`$]", "", markdown)
+
+
+class LedgerVerdicts(SphinxTransform):
+    """Give the claims, marks and verdicts on the ledger's page the classes by which they are coloured and filtered."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs):
+        if self.env.docname != "chapters/ledger":
+            return
+        rows = {row["id"].lower(): row for row in read_ledger(self.env.srcdir)}
+        for section in self.document.findall(nodes.section):
+            if row := rows.get(section["ids"][0]):
+                section["classes"] += ["attn-claim", class_of(row["verdict"])]
+            elif section["ids"][0] == slug(GLANCE):
+                section["classes"].append("attn-glance")
+        for link in self.document.findall(nodes.reference):
+            if row := rows.get(link.get("refuri", "").removeprefix("#")):
+                link["classes"] += ["attn-claim-mark", class_of(row["verdict"])]
+                link["reftitle"] = row["verdict"] if "\\" in row["said"] else f"{row['verdict']}: {plain(row['said'])}"
+        for words in self.document.findall(nodes.strong):
+            match = VERDICT.fullmatch(words.astext())
+            if match and match[1].lower() in VERDICTS:
+                words["classes"] += ["attn-verdict", class_of(match[1].lower())]
 
 
 class LedgerLinks(SphinxTransform):
@@ -108,18 +178,18 @@ class LedgerLinks(SphinxTransform):
         if not match:
             return
         chapter = int(match[1])
-        listed = {row["id"] for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
+        listed = {row["id"]: row for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
         for place in list(self.document.findall(nodes.Element)):
             claims = self.shown_at(place)
-            if unlisted := set(claims) - listed:
+            if unlisted := set(claims) - set(listed):
                 logger.warning(
                     "chapter %s shows claims that the ledger does not list there: %s",
                     chapter,
                     ", ".join(sorted(unlisted)),
                     location=place,
                 )
-            if claims:
-                place.parent.insert(place.parent.index(place) + 1, self.lead_to(claims))
+            if rows := [listed[claim] for claim in claims if claim in listed]:
+                place.parent.insert(place.parent.index(place) + 1, self.seals(rows))
 
     @staticmethod
     def shown_at(place):
@@ -128,16 +198,20 @@ class LedgerLinks(SphinxTransform):
             return [found[1] for tag in place["cell_metadata"].get("tags", []) if (found := TAG.match(tag))]
         return MARK.findall(place.astext()) if isinstance(place, nodes.raw | nodes.comment) else []
 
-    def lead_to(self, claims):
-        line = nodes.paragraph("", "In the ledger:", classes=["attn-claims"])
-        for claim in claims:
-            aim = {"refdomain": "doc", "reftype": "myst", "reftarget": "chapters/ledger", "reftargetid": claim.lower()}
-            link = addnodes.pending_xref("", nodes.inline("", claim), **aim, refdoc=self.env.docname, refexplicit=True)
-            line += [nodes.Text(" "), link]
+    def seals(self, rows):
+        """Return a line that leads to each claim, with what the ledger says of it."""
+        line = nodes.paragraph(classes=["attn-claims"])
+        line += nodes.inline("", "In the ledger:", classes=["visually-hidden"])
+        for row in rows:
+            words = nodes.inline("", f"{row['id']} {sign(row)} {row['verdict']}")
+            aim = {"reftype": "myst", "reftarget": "chapters/ledger", "reftargetid": row["id"].lower()}
+            link = addnodes.pending_xref("", words, **aim, refdomain="doc", refdoc=self.env.docname, refexplicit=True)
+            line += [nodes.Text(" "), nodes.inline("", "", link, classes=["attn-seal", class_of(row["verdict"])])]
         return line
 
 
 def setup(app):
+    app.add_transform(LedgerVerdicts)
     app.add_transform(LedgerLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+from collections import Counter
 from urllib.parse import unquote, urlsplit
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from book import build
+from book import build, ledger
 from book.formulas import colour_symbols, typeset
 from book.slim import names_in
 
@@ -218,17 +219,85 @@ def test_each_cell_and_picture_of_a_chapter_is_described(soups):
             assert len(image.get("alt", "")) > 40 and "build/" not in image["alt"], (name, image)
 
 
+ROWS = yaml.safe_load((build.ROOT / "chapters/ledger.yml").read_text(encoding="utf-8"))
+SIGNS = {verdict: sign for verdict, (sign, _) in ledger.VERDICTS.items()}
+
+
 def test_every_claim_leads_to_the_sections_that_show_it_and_back(soups):
-    rows = yaml.safe_load((build.ROOT / "chapters/ledger.yml").read_text(encoding="utf-8"))
     entries = [heading.find_parent("section") for heading in soups["chapters/ledger.html"].select("article h3")]
-    assert [entry["id"] for entry in entries] == [row["id"].lower() for row in rows]
-    for row, entry in zip(rows, entries):
+    assert [entry["id"] for entry in entries] == [row["id"].lower() for row in ROWS]
+    for row, entry in zip(ROWS, entries):
         links = [link["href"].split("#") for link in entry.select("a.reference[href*='.html#']")]
         assert [int(page[:2]) for page, _ in links] == row["shown"]
+        seal = f"{row['id']} {SIGNS[row['verdict']]} {row['verdict']}"
         for page, target in links:
             section = soups[f"chapters/{page}"].find(id=target)
-            back = [link["href"] for link in section.select(".attn-claims a") if link.get_text() == row["id"]]
+            back = [link["href"] for link in section.select(".attn-claims a") if link.get_text() == seal]
             assert back and set(back) == {f"ledger.html#{row['id'].lower()}"}
+
+
+def test_each_claim_has_one_mark_at_the_top_of_the_ledger_and_its_verdict_everywhere(soups):
+    soup = soups["chapters/ledger.html"]
+    assert len(set(SIGNS.values())) == len(SIGNS), "a sign tells verdicts apart, not colour alone"
+    counts = Counter(row["verdict"] for row in ROWS)
+    legend = [word.get_text() for word in soup.select(".attn-glance .attn-verdict")]
+    assert legend == [f"{sign} {verdict} ({counts[verdict]})" for verdict, sign in SIGNS.items()]
+    marks = soup.select(".attn-glance a.attn-claim-mark")
+    assert [mark.get_text() for mark in marks] == [f"{row['id']} {SIGNS[row['verdict']]}" for row in ROWS]
+    for row, mark in zip(ROWS, marks):
+        assert mark["href"] == f"#{row['id'].lower()}" and mark["title"].startswith(row["verdict"])
+        entry = soup.select_one(mark["href"])
+        [verdict] = entry.select(".attn-verdict")
+        assert verdict.get_text() == f"{SIGNS[row['verdict']]} {row['verdict'].capitalize()}."
+        kind = f"attn-{row['verdict'].replace(' ', '-')}"
+        assert kind in mark["class"] and kind in entry["class"] and kind in verdict["class"]
+
+
+def test_a_verdict_that_is_pressed_shows_its_claims_alone_until_it_is_pressed_again(visit, book):
+    page = visit((book / "chapters/ledger.html").as_uri(), width=390)
+    claims, status = page.locator(".attn-claim:visible"), page.locator(".attn-glance [role=status]")
+    told = status.inner_text()
+    corrected = [row["id"] for row in ROWS if row["verdict"] == "corrected"]
+    button = page.get_by_role("button", name="corrected")
+    page.get_by_role("button", name="made exact").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert button.get_attribute("aria-pressed") == "true" and page.locator("[aria-pressed=true]").count() == 1
+    assert claims.evaluate_all("claims => claims.map((claim) => claim.id.toUpperCase())") == corrected
+    assert status.inner_text() == f"{len(corrected)} of {len(ROWS)} claims"
+    assert page.locator(".attn-claim-mark:not(.attn-faded)").all_inner_texts() == [f"{name} ✎" for name in corrected]
+    assert not page.get_by_role("heading", name="Many heads").is_visible(), "a part without such a claim"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.add_style_tag(content="* { transition: none !important }")
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
+        results = judged(page)
+        assert results.violations_count == 0, f"{theme}: {results.generate_report()}"
+    page.emulate_media(media="print")
+    look = button.evaluate("node => [getComputedStyle(node).backgroundColor, getComputedStyle(node).borderTopColor]")
+    assert look == 2 * ["rgba(0, 0, 0, 0)"] and button.is_visible(), "on paper a verdict is a word, and no button"
+    assert claims.count() == len(corrected) and page.locator(".attn-claim-mark").last.is_visible()
+    page.emulate_media(media="screen")
+    page.get_by_role("button", name="holds").click()
+    assert page.locator("[aria-pressed=true]").count() == 1 and claims.first.get_attribute("id") == "m1"
+    page.get_by_role("button", name="holds").click()
+    assert claims.count() == len(ROWS) and status.inner_text() == told
+
+
+def test_a_mark_leads_to_an_entry_that_was_hidden(visit, book):
+    page = visit((book / "chapters/ledger.html").as_uri())
+    page.get_by_role("button", name="corrected").click()
+    page.get_by_role("link", name="H3").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("Math.abs(document.getElementById('h3').getBoundingClientRect().top) < 200")
+    assert page.url.endswith("#h3") and page.locator("[aria-pressed=true], .attn-faded").count() == 0
+
+
+def test_without_javascript_the_ledger_is_a_list_of_links(visit, book):
+    page = visit((book / "chapters/ledger.html").as_uri(), java_script_enabled=False)
+    assert page.locator(".attn-claim-mark:visible").count() == page.locator(".attn-claim:visible").count() == len(ROWS)
+    assert page.locator(".attn-glance button").count() == 0
 
 
 def test_a_chapter_links_a_term_and_a_symbol_to_the_glossary_once_where_they_come_first(soups):

@@ -144,7 +144,7 @@ def test_what_sphinx_reads_is_the_chapter_of_now_with_what_its_run_has_shown_and
 
 def test_a_warning_names_its_file_and_cell_and_the_book_is_not_ready(small_book):
     write_chapter(small_book, "print(1 + 1)", "# One\n\n[nowhere](nowhere.md)", tags=["claim-A1", "claim-A2"])
-    (small_book / "chapters/ledger.yml").write_text("- {id: A1, shown: [1]}\n", encoding="utf-8")
+    (small_book / "chapters/ledger.yml").write_text("- {id: A1, verdict: holds, shown: [1]}\n", encoding="utf-8")
     (small_book / "chapters/ledger.md").write_text("# Ledger\n\n## Part\n\n### A1\n\nSaid.\n", encoding="utf-8")
     with open(small_book / "_toc.yml", "a", encoding="utf-8") as contents:
         contents.write("  - file: chapters/ledger\n  - file: chapters/02_renamed\n")
