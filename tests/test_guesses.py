@@ -110,7 +110,7 @@ def found(answer, **labels):
         ({"choices": [], "scale": [1, 9], "unit": " s"}, found(4.5), {"right": 4.5, "unit": " s", "digits": 0}),
         ({"choices": []}, found([0, 1], rows=["a"], columns=["b", "c"]), {"right": [0, 1], "columns": ["b", "c"]}),
         (
-            {"choices": [], "scale": [0, 1], "digits": 1, "across": "n", "along": "share"},
+            {"choices": [], "scale": [0, 1], "digits": 1, "at": "[1, 2]", "across": "n", "along": "share"},
             found([0.25, 1.00001], at=[1, 2]),
             {"right": [0.25, 1.0], "at": [1, 2], "across": "n"},
         ),
@@ -126,7 +126,8 @@ def test_each_kind_of_answer_is_judged(guess, reply, expected):
         ({"choices": ["few", "many"], "values": [1]}, found(1), "2 choices have 1 values"),
         ({"choices": [], "scale": [1, 9]}, found(10), "10 is not on the scale from 1 to 9"),
         ({"choices": []}, found([0, 2], rows=["a"], columns=["b", "c"]), "has no place"),
-        ({"choices": [], "scale": [0, 1]}, found([0, 2], at=[1, 2]), r"\[0.0, 2.0\] is not on the scale from 0 to 1"),
+        ({"choices": [], "scale": [0, 1]}, found([0, 2], at=[1, 2]), r"\[0, 2\] is not on the scale from 0 to 1"),
+        ({"choices": [], "scale": [0, 1], "at": "n"}, found([0, 1], at=[1]), "the curve has 2 numbers at 1 points"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused(guess, reply, told):
@@ -240,7 +241,7 @@ def test_just_show_me_says_what_it_is_and_counts_as_no_guess(visit, book):
 
 
 def test_a_slider_that_was_not_moved_is_no_guess(visit, book):
-    page = visit((book / CHAPTER).as_uri(), ask=True)
+    page = visit((book / "chapters/03_scores_softmax_pattern.html").as_uri(), ask=True)
     second = page.locator(".attn-guess:has(input[type=range])").first
     press = second.get_by_role("button", name="That is my guess")
     assert press.is_disabled()
@@ -274,6 +275,7 @@ def test_the_result_is_drawn_where_the_guess_was_made_and_nothing_moves_under_th
 
     page.goto((book / "chapters/05_masking.html").as_uri())
     answers = page.locator(".attn-guess").first.locator(".attn-answer")
+    answers.last.scroll_into_view_if_needed()
     before = [answers.nth(i).bounding_box() for i in range(answers.count())]
     answers.first.click()
     assert [answers.nth(i).bounding_box() for i in range(answers.count())] == before
