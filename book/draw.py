@@ -10,7 +10,7 @@ from itertools import pairwise
 
 NARROW = 3.7  # inches: the text of a telephone is 355 pixels wide
 ROOM = 4.2  # a figure that is no wider needs no other drawing
-SMALLEST = 7.5  # points: ten pixels
+SMALLEST = 7.6  # points: ten pixels
 WHITE = (1.0, 1.0, 1.0, 1.0)
 
 

@@ -9,6 +9,9 @@ PICTURE = re.compile(r'<img [^>]*src="[^"]*_images/([0-9a-f]{64}\.svg)"[^>]*>') 
 ALT = re.compile(r'\balt="([^"]*)"')
 # Matplotlib writes six places after the point.
 NUMBER = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
+STILL = re.compile(r"rotate\(-0 [\d. -]*\)$")
+EMPTY = ("metadata", "style")  # for a page, which has styles of its own
+LONG = 1000  # letters
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 FAMILY = re.compile(r"font-family: ([^;]*);? ?")
 PLACE = re.compile(r"#([\w-]+)")
@@ -25,12 +28,13 @@ INKS = {  # by the colours of attn/course/plots.py, the variables of attn/figure
 
 
 def lighten(text):
-    """Return numbers of an SVG by Matplotlib with their places to a hundredth of a point.
+    """Return numbers of an SVG by Matplotlib with their places to a hundredth of a point, in long curves to a tenth.
 
     >>> lighten("translate(12.345678 -7.5) scale(0.015625)")
     'translate(12.35 -7.5) scale(0.015625)'
     """
-    return NUMBER.sub(lambda part: part[0] if part[0].startswith("scale") else f"{round(float(part[0]), 2):g}", text)
+    places = 1 if len(text) > LONG else 2
+    return NUMBER.sub(lambda it: it[0] if it[0].startswith("scale") else f"{round(float(it[0]), places):.6g}", text)
 
 
 def ink(colour):
@@ -54,14 +58,21 @@ def drawings(svg):
     return list(root) if root.get("viewBox") is None else [root]
 
 
-def face(element, style):
-    """Return a style without the face that Matplotlib has measured with; formulas and code keep one of their kind."""
+def written(name, value, names):
+    """Return what an attribute says in the page; `names` are those of its places."""
+    if name == "style":
+        value = COLOUR.sub(lambda found: ink(found[0]), FAMILY.sub("", value))
+    if value.startswith("data:"):
+        return value.replace("\n", "")
+    value = PLACE.sub(lambda place: f"#{names.get(place[1], place[1])}", lighten(value))
+    return re.sub(r"\s*([MLQCz:;])\s*", r"\1", value) if name in ("d", "style") else value
+
+
+def face(style):
+    """Return the class of a text whose face is not that of all others: a formula's or a program's."""
     family = FAMILY.search(style)
-    if family and "Mono" in family[1]:
-        element.set("class", "attn-code")
-    elif family and "STIX" in family[1]:
-        element.set("class", "attn-formula")
-    return FAMILY.sub("", style)
+    kinds = {"Mono": "attn-code", "STIX": "attn-formula"} if family else {}
+    return next((kind for name, kind in kinds.items() if name in family[1]), None)
 
 
 def join_letters(text):
@@ -77,38 +88,31 @@ def join_letters(text):
             text.append(letter)
 
 
-def tidy(element, names):
-    """Take out of an element, and of all in it, what a page does not need; `names` are those that it needs."""
-    for child in list(element):
-        tidy(child, names)
-    if element.get("id") in names:
-        element.set("id", names[element.get("id")])
-    else:
-        element.attrib.pop("id", None)
-    if LINK in element.attrib:
-        element.set("href", element.attrib.pop(LINK))
-    for name, value in list(element.attrib.items()):
-        if name == "href" and not value.startswith("#"):
-            element.set(name, value.replace("\n", ""))
-        elif name not in ("id", "class"):
-            value = face(element, value) if name == "style" else value
-            value = COLOUR.sub(lambda found: ink(found[0]), value) if name == "style" else value
-            value = PLACE.sub(lambda place: f"#{names.get(place[1], place[1])}", value)
-            value = re.sub(r"\s*([MLQCz:;]) ?", r"\1", lighten(value)) if name in ("d", "style") else lighten(value)
-            element.set(name, re.sub(r"\s+", " ", value).strip())
-    element.tag = element.tag.removeprefix(SVG)
-    if element.tag != "text" and element.tag != "tspan":
-        element.text = None
-    element.tail = None
-    if element.tag == "text" and len(element):
-        element.text = None
-        join_letters(element)
-    children = []
+def children(element):
+    """Yield what stands in an element, out of groups that say nothing."""
     for child in element:
-        if child.tag in ("metadata", "style") or (child.tag in ("g", "defs") and not len(child)):
-            continue
-        children += list(child) if child.tag == "g" and not child.attrib else [child]
-    element[:] = children
+        if child.tag == "g" and not child.attrib:
+            yield from child
+        elif child.tag not in EMPTY and (len(child) or child.tag not in ("g", "defs")):
+            yield child
+
+
+def tidy(element, names):
+    """Make an element, and all in it, what a page needs; `names` are those of its places."""
+    for child in element:
+        tidy(child, names)
+    element.tag = element.tag.removeprefix(SVG)
+    kind, place = face(element.get("style", "")), names.get(element.get("id"))
+    given = ((name, value) for name, value in element.attrib.items() if name != "id" and not STILL.match(value))
+    said = {name.replace(LINK, "href"): value for name, value in given}
+    element.attrib = {name: written(name, value, names) for name, value in said.items()}
+    element.attrib |= {name: value for name, value in {"class": kind, "id": place}.items() if value}
+    element.tail = None
+    if len(element) or element.tag not in ("text", "tspan"):
+        element.text = None
+    if element.tag == "text" and len(element):
+        join_letters(element)
+    element[:] = list(children(element))
 
 
 def drawing(root, kind, alt, number):
@@ -119,21 +123,14 @@ def drawing(root, kind, alt, number):
     named = [element.get("id") for element in root.iter() if element.get("id") in used]
     view = root.get("viewBox")
     tidy(root, {name: f"f{next(number)}" for name in dict.fromkeys(named)})
-    shares = sorted({int(share) for value in styles(root) for share in re.findall(r"--ink-(\d+)", value)})
-    mixed = ";".join(
-        f"--ink-{share}:color-mix(in srgb,currentColor {share}%,var(--pst-color-background))" for share in shares
-    )
     root.attrib.clear()
     inner = "".join(ElementTree.tostring(child, encoding="unicode") for child in root)
-    style = f' style="{mixed}"' if mixed else ""
+    shares = sorted({int(share) for share in re.findall(r"--ink-(\d+)", inner)})
+    mixed = [f"--ink-{share}:color-mix(in srgb,currentColor {share}%,var(--pst-color-background))" for share in shares]
     return (
         f'<svg class="attn-figure attn-{kind}" role="img" aria-label="{alt}" width="{width}" height="{height}"'
-        f' viewBox="{lighten(view)}"{style}>{inner}</svg>'
+        f' viewBox="{lighten(view)}" style="{";".join(mixed)}">{inner}</svg>'
     )
-
-
-def styles(root):
-    return [element.get("style", "") for element in root.iter()]
 
 
 def place_pictures(html, pictures):

@@ -112,10 +112,11 @@ def slim(app, exception):
     if exception or app.builder.format != "html":
         return
     out, static = Path(app.outdir), Path(app.outdir, "_static")
-    pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
     pictures = {path.name: path.read_text(encoding="utf-8") for path in out.glob("_images/*.svg")}
+    paths = [path for path in out.rglob("*.html") if static not in path.parents]
+    pages = {path: place_pictures(path.read_text(encoding="utf-8"), pictures) for path in paths}
     for path, html in bundle(pages, static).items():
-        path.write_text(place_pictures(html, pictures), encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
     for name in pictures:
         out.joinpath("_images", name).unlink()
 
