@@ -14,7 +14,7 @@ import yaml
 from filelock import FileLock, Timeout
 
 from . import ROOT
-from .execute import ChapterFailed, execute, on_all_cores, read
+from .execute import DRAWN_TWICE, ChapterFailed, execute, on_all_cores, read
 from .guesses import ends, guess_in, with_answer
 from .prose import missing, shown, unprinted
 from .repository import origin
@@ -88,6 +88,7 @@ def execute_chapters():
         "attn/**/*.mplstyle",
         "attn/**/*.yml",
         "attn/data/**/*.*",
+        "book/draw.py",
         "book/execute.py",
         "book/guesses.py",
         "requirements.txt",
@@ -166,7 +167,7 @@ def run_jupyter_book(folder, builder):
     """Build the book into `folder`/_build, and print its warnings at the end; return whether there were none."""
     program = Path(sys.executable).with_name("jupyter-book")
     build = [program, "build", SOURCE, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
-    ours = {**os.environ, "PYTHONPATH": str(ROOT)}  # the extensions beside this file, not an installed copy
+    ours = {**os.environ, **DRAWN_TWICE, "PYTHONPATH": str(ROOT)}  # the extensions beside this file, not a copy
     run = subprocess.run(build, cwd=ROOT, env=ours, stderr=subprocess.PIPE, encoding="utf-8")
     print(run.stderr, file=sys.stderr)
     return run.returncode == 0

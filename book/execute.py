@@ -17,11 +17,13 @@ from PIL import Image
 
 from attn.threads import ONE_THREAD
 
+from . import ROOT
 from .guesses import ends, guess_in, judged, question
 
 PICTURE = "image/png"
 WIDTH, COLOURS = 560, 24  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
 SECONDS = 120  # that a cell may take
+DRAWN_TWICE = {"PYTHONSTARTUP": str(ROOT / "book" / "startup.py")}  # the figures of a kernel with this variable
 USED = (  # by a kernel: its memory at its peak, which Linux tells in kilobytes, and the seconds of its processor
     "(int(open('/proc/self/status', encoding='utf-8').read().split('VmHWM:')[1].split()[0]) // 1000,"
     " round(__import__('time').process_time(), 1))"
@@ -66,7 +68,8 @@ def execute(path, figures="svg", folder=None, variables=()):
     client = NotebookClient(notebook, extra_arguments=arguments, resources=folder, **options)
     try:
         client.on_cell_executed = functools.partial(note_answers, client, ends(notebook.cells))
-        client.execute(env={**os.environ, "SOURCE_DATE_EPOCH": "0", **dict(variables)})  # no figure tells its date
+        dateless = {**os.environ, "SOURCE_DATE_EPOCH": "0"}  # no figure tells its date
+        client.execute(env=dateless | (DRAWN_TWICE if figures == "svg" else {}) | dict(variables))
     except CellExecutionError as error:
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
     except CellTimeoutError:

@@ -1,16 +1,15 @@
-"""Make pages light: one style sheet and two scripts a page, the styles and icons in use, room for every picture.
+"""Make pages light: one style sheet and two scripts a page, the styles and icons in use, every picture in its page.
 
 The theme brings 2,000 icons three times over, as fonts and as a program, styles for whatever Bootstrap can show, and
-loads the search on every page. Matplotlib writes a millionth of a point.
+loads the search on every page.
 """
 
 import hashlib
 import re
 from pathlib import Path
-from urllib.parse import quote
-from xml.etree import ElementTree
 
 from .fonts import cut_font
+from .inline import place_pictures
 
 # The theme writes these tags in its templates: no setting reaches them.
 UNUSED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>|\s*<script[^>]*fontawesome\.js[^>]*></script>')
@@ -28,10 +27,6 @@ ASIDE = re.compile(r"\([^()]*\)|\[[^\]]*\]")  # of a selector: what may be there
 COMPOSED = {"bs-tooltip-auto"}  # classes that a script puts together
 # The fonts of the theme hold 2,000 icons.
 FACE = re.compile(r"(@font-face\{[^{}]*src:url\()([^()]+\.woff2)[^{}]*\}")
-PICTURE = re.compile(r'<img ([^>]*src=")([^"]*_images/([0-9a-f]{64}\.svg))')  # drawn by a cell
-SMALL = 25_000  # bytes of a picture that comes in the page; each of the others is asked for
-# Matplotlib writes six places after the point.
-NUMBER = re.compile(r"scale\([^)]*\)|-?\d+\.\d{4,}")
 
 
 def names_in(texts):
@@ -113,44 +108,17 @@ def bundle(pages, static):
     return pages
 
 
-def lighten(svg):
-    """Return an SVG by Matplotlib with its places to a thousandth of a point.
-
-    >>> lighten('<g transform="translate(12.345678 -7.5) scale(0.015625)">')
-    '<g transform="translate(12.346 -7.5) scale(0.015625)">'
-    """
-    return NUMBER.sub(lambda part: part[0] if part[0].startswith("scale") else f"{round(float(part[0]), 3)}", svg)
-
-
-def picture_size(svg):
-    """Return the width and height in pixels of an SVG by Matplotlib, which gives them in points."""
-    root = ElementTree.fromstring(svg)
-    return [round(float(root.get(side).removesuffix("pt")) * 96 / 72) for side in ("width", "height")]
-
-
-def place_pictures(html, pictures):
-    """Return the page with room for every picture; a small one is in it."""
-
-    def place(image):
-        start, address, name = image.groups()
-        width, height = picture_size(pictures[name])
-        if len(pictures[name]) <= SMALL:
-            address = "data:image/svg+xml," + quote(pictures[name], safe=" =:/;,'()")
-        return f'<img width="{width}" height="{height}" {start}{address}'
-
-    return PICTURE.sub(place, html)
-
-
 def slim(app, exception):
     if exception or app.builder.format != "html":
         return
     out, static = Path(app.outdir), Path(app.outdir, "_static")
-    pages = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html") if static not in path.parents}
-    pictures = {path.name: lighten(path.read_text(encoding="utf-8")) for path in out.glob("_images/*.svg")}
+    pictures = {path.name: path.read_text(encoding="utf-8") for path in out.glob("_images/*.svg")}
+    paths = [path for path in out.rglob("*.html") if static not in path.parents]
+    pages = {path: place_pictures(path.read_text(encoding="utf-8"), pictures) for path in paths}
     for path, html in bundle(pages, static).items():
-        path.write_text(place_pictures(html, pictures), encoding="utf-8")
-    for name, svg in pictures.items():
-        out.joinpath("_images", name).write_text(svg, encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
+    for name in pictures:
+        out.joinpath("_images", name).unlink()
 
 
 def setup(app):

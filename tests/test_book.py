@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from urllib.parse import unquote, urlsplit
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import yaml
@@ -193,17 +192,23 @@ def test_nothing_moves_in_a_narrow_page_either(visit, address, name):
     assert page.locator(".attn-explorable").count() > 0 and page.evaluate("shifted") <= 0.02
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_picture_says_how_large_it_is_and_keeps_its_shape(visit, book, width):
-    page = visit((book / "chapters/04_scaling.html").as_uri(), width=width)
-    pictures = page.locator(".cell_output img")
-    assert pictures.count() > 3
-    for picture in pictures.all():
-        shape, natural = picture.evaluate(
-            "(image) => [[image.clientWidth, image.clientHeight], [image.naturalWidth, image.naturalHeight]]"
-        )
-        assert [int(picture.get_attribute(name)) for name in ("width", "height")] == natural
-        assert abs(shape[0] / shape[1] - natural[0] / natural[1]) < 0.02 and shape[0] < width
+def test_each_picture_that_a_cell_has_drawn_stands_in_its_page_as_text_and_is_described(soups):
+    assert not [name for name, soup in soups.items() if soup.select(".cell_output img")]
+    for name in [*CHAPTERS, f"{TOC['root']}.html"]:
+        pictures = soups[name].select(".cell_output svg.attn-figure")
+        assert len(pictures) > 1, name
+        for picture in pictures:
+            alt, html = picture["aria-label"], str(picture)
+            assert picture["role"] == "img" and len(alt) > 40 and "build/" not in alt, (name, alt)
+            assert picture.find("text") and not re.search("DejaVu|STIX|<metadata|<style", html), (name, alt)
+            width, height, *view = map(float, [picture["width"], picture["height"], *picture["viewbox"].split()[2:]])
+            assert abs(width / height - view[0] / view[1]) < 0.02
+
+
+def test_no_two_places_of_a_page_have_one_name(soups):
+    for name, soup in soups.items():
+        names = [tag["id"] for tag in soup.find_all(id=True)]
+        assert len(names) == len(set(names)), name
 
 
 def test_every_chapter_has_a_description_in_plain_words(soups):
@@ -211,12 +216,6 @@ def test_every_chapter_has_a_description_in_plain_words(soups):
         description = soups[name].find("meta", property="og:description")["content"]
         assert 60 < len(description) <= 200
         assert not re.search(r"[\\${}]|[A-Za-z]_[A-Za-z]", description), description
-
-
-def test_each_cell_and_picture_of_a_chapter_is_described(soups):
-    for name in CHAPTERS:
-        for image in soups[name].select(".cell_output img"):
-            assert len(image.get("alt", "")) > 40 and "build/" not in image["alt"], (name, image)
 
 
 ROWS = yaml.safe_load((build.ROOT / "chapters/ledger.yml").read_text(encoding="utf-8"))
@@ -573,7 +572,7 @@ PRINTED = """() => {
     window.looks.push({
       theme: document.documentElement.dataset.theme, paper: styles("body")[0].backgroundColor,
       ink: [...new Set(styles("article :is(p, h2, pre span, td, th, legend, output)").map(({ color }) => color))],
-      filters: [...new Set(styles(".cell_output img").map(({ filter }) => filter))],
+      figures: [...new Set(styles(".attn-wide").map(({ color, filter }) => `${color} ${filter}`))],
     });
   };
   look();
@@ -586,8 +585,9 @@ def test_printed_in_the_dark_a_page_is_dark_on_white_and_on_the_screen_the_reade
     page.evaluate(PRINTED)
     page.pdf()
     before, printed, after = page.evaluate("looks")
-    assert before == after and before["theme"] == "dark" and before["filters"] != ["none"]
-    assert printed["theme"] == "light" and printed["paper"] == "rgb(255, 255, 255)" and printed["filters"] == ["none"]
+    assert before == after and before["theme"] == "dark" and before["figures"] == ["rgb(230, 233, 236) none"]
+    assert printed["theme"] == "light" and printed["paper"] == "rgb(255, 255, 255)"
+    assert printed["figures"] == ["rgb(27, 31, 36) none"]
     assert len(printed["ink"]) > 5
     for ink in printed["ink"]:
         assert np.mean([int(channel) for channel in re.findall(r"\d+", ink)]) < 128, ink
@@ -618,39 +618,72 @@ def test_only_queries_keys_and_values_are_coloured(latex, expected):
     assert colour_symbols(latex) == expected
 
 
-CUT = """(svg) => {
-  document.body.innerHTML = svg;
-  const frame = document.querySelector("svg").getBoundingClientRect();
-  const isCut = ({ left, right, top, bottom }) =>
-    left < frame.left - 0.5 || right > frame.right + 0.5 || top < frame.top - 0.5 || bottom > frame.bottom + 0.5;
-  const texts = [...document.querySelectorAll("g[id^=text]")];
-  const said = (text) => [...text.childNodes].find((node) => node.nodeType === Node.COMMENT_NODE).data.trim();
-  return [texts.length, texts.filter((text) => isCut(text.getBoundingClientRect())).map(said)];
-}"""  # Matplotlib draws its letters as shapes, and leaves what they say in a comment
+SHOWN = """() => [...document.querySelectorAll(".cell_output")].filter((cell) => cell.querySelector(".attn-figure"))
+  .map((cell) => [...cell.querySelectorAll(".attn-figure")].filter((one) => one.checkVisibility()))"""
+LETTERS = """(svg) => {
+  const frame = svg.getBoundingClientRect();
+  const inch = frame.width / svg.viewBox.baseVal.width;
+  const texts = [...svg.querySelectorAll("text")].map((node) => {
+    const letters = [node, ...node.children].map((one) => parseFloat(getComputedStyle(one).fontSize) * inch);
+    const { a, b } = node.getScreenCTM(), size = Math.max(...letters);
+    const [level, upright] = [Math.abs(b) < 0.01, Math.abs(a) < 0.01];
+    const above = 0.2 * size;  // its box is higher than a letter
+    return { said: node.textContent, box: node.getBoundingClientRect(), size, slanted: !level && !upright,
+      beside: level ? 1 : above, above: upright ? 1 : above };
+  });
+  const isCut = ({ box: { left, right, top, bottom }, beside, above }) => left < frame.left - beside
+    || right > frame.right + beside || top < frame.top - above || bottom > frame.bottom + above;
+  const share = (one, other) => {  // of the lower of two texts, how much is covered
+    const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+    const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+    return wide > 1.5 ? high / Math.min(one.height, other.height) : 0;
+  };
+  const level = texts.filter(({ slanted, said }) => !slanted && said.trim());
+  const over = level.flatMap((one, i) => level.slice(i + 1).filter((other) => share(one.box, other.box) > 0.25)
+    .map((other) => `${one.said} / ${other.said}`));
+  return { alt: svg.getAttribute("aria-label"), count: texts.length, cut: texts.filter(isCut).map(({ said }) => said),
+    small: texts.filter(({ size }) => size < 10).map(({ said }) => said), over };
+}"""
 
 
-def drawing(page, image):
-    """Return the SVG of a picture, which is a file or, if it is small, in the page."""
-    kind, _, svg = image["src"].partition("data:image/svg+xml,")
-    return unquote(svg) if svg else page.parent.joinpath(kind).read_text(encoding="utf-8")
+def letters(page):
+    """Return of each figure that is shown what its texts look like; each cell shows one of its drawings."""
+    return page.evaluate(f"() => ({SHOWN})().map((shown) => shown.map({LETTERS}))")
 
 
-def test_no_text_of_a_figure_is_cut(visit, book, soups):
-    page, cut = visit("about:blank"), []
-    for name, soup in soups.items():
-        for image in soup.select(".cell_output img"):
-            texts, found = page.evaluate(CUT, drawing(book / name, image))
-            assert texts > 0, image
-            cut += [(name, image["alt"], text) for text in found]
-    assert not cut
+# On a telephone, texts of these figures run into each other: numbers of the figures in their chapters.
+CROWDED = {1: [2], 2: [1, 5], 9: [1], 11: [2], 12: [3], 15: [13]}
 
 
-def test_a_text_that_is_cut_is_found(visit):
-    with plt.style.context("attn.course.style"):
-        fig, ax = plt.subplots(figsize=(6.8, 2))
-        ax.set(xlabel="step", ylabel="a label that is longer than its figure is high")
-        with io.StringIO() as drawn:
-            fig.savefig(drawn, format="svg")
-            texts, found = visit("about:blank").evaluate(CUT, drawn.getvalue())
-        plt.close(fig)
-    assert texts > 2 and found == ["a label that is longer than its figure is high"]
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_no_text_of_a_figure_is_cut_and_on_a_telephone_each_can_be_read(visit, book, name):
+    page = visit((book / name).as_uri())
+    for (figure,) in letters(page):
+        assert figure["count"] > 0 and not figure["cut"], figure
+    page.set_viewport_size({"width": 390, "height": 900})
+    figures = [figure for (figure,) in letters(page)]
+    assert not [figure["alt"] for figure in figures if figure["cut"] or figure["small"]]
+    crowded = [number for number, figure in enumerate(figures, 1) if figure["over"]]
+    assert crowded == CROWDED.get(int(name[9:11]), [])
+
+
+def test_a_text_that_is_cut_too_small_or_covered_is_found(visit):
+    texts = '<text x="90" y="50">a long text</text><text x="5" y="50">one</text><text x="8" y="55">two</text>'
+    page = visit("about:blank")
+    page.set_content(f'<svg class="attn-figure" viewBox="0 0 100 100" width="50" font-size="16">{texts}</svg>')
+    found = page.locator("svg").evaluate(LETTERS)
+    assert found["cut"] == ["a long text"] and found["over"] == ["one / two"] and len(found["small"]) == 3
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_figure_has_the_colours_of_the_theme(visit, book, dark):
+    page = visit((book / CHAPTERS[1]).as_uri(), dark=dark)
+    used, named = page.evaluate("""() => {
+      const strokes = [...document.querySelectorAll(".attn-wide path")].map((node) => getComputedStyle(node).stroke);
+      const probe = document.body.appendChild(document.createElement("i"));
+      return [strokes, ["query", "key", "value"].map((role) => {
+        probe.style.color = `var(--attn-${role})`;
+        return getComputedStyle(probe).color;
+      })];
+    }""")
+    assert set(named) <= set(used) and (named[0] == "rgb(0, 87, 184)") is not dark

@@ -13,6 +13,7 @@ from solve import ANSWERS, names, solve
 from attn.figures import SelfCheck
 from book import ledger, references
 from book.execute import exercises, normalise, read
+from book.inline import drawings
 from book.prose import missing, printed, questions, shown, unprinted
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
@@ -70,6 +71,7 @@ def test_figures_are_drawn_sharp_and_the_same_every_time(kernel):
 
     first = figures()
     assert first and first == figures()
+    assert {len(drawings(figure)) for figure in first} == {2}  # a wide one and a narrow one
 
 
 @each(NOTEBOOKS)

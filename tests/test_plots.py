@@ -1,11 +1,15 @@
 """Figures: what is drawn is what was given."""
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgba
+from matplotlib.colors import to_rgb, to_rgba
 
-from attn.course.plots import COLORS, arrows, dot_grid, heatmap
+from attn.course.plots import COLORS, MINUS, PLUS, SIGNED, WEIGHTS, arrows, dot_grid, heatmap
+from attn.figures import read_source
+from book.inline import INKS
 
 
 @pytest.fixture
@@ -15,27 +19,70 @@ def ax():
     plt.close(figure)
 
 
-def test_a_heatmap_writes_its_numbers_and_can_be_read_on_its_colours(ax):
+def light_of(colour):
+    """The relative luminance of a colour (WCAG 2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+def contrast(one, other):
+    dark, light = sorted([light_of(one), light_of(other)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def themes():
+    """The variables of the figures' style sheet, as they are in the light and in the dark."""
+    css = read_source("figures.css").split(".attn-explorable", 1)[0]
+    light, dark = (dict(re.findall(r"--attn-([a-z]+): ([^;]+);", part)) for part in css.split("html[data-theme", 1))
+    return [light, light | dark]
+
+
+def as_rgb(text):
+    return to_rgb(text) if text.startswith("#") else np.array(text.split(), dtype=int) / 255
+
+
+def test_a_heatmap_writes_its_numbers_in_cells_as_strong_as_they_are_large(ax):
     heatmap([[0.0, 0.25], [0.75, 1.0]], ["a", "b"], ["c", "d"], ax=ax)
     assert [text.get_text() for text in ax.texts] == ["0.00", "0.25", "0.75", "1.00"]
-    image = ax.images[0]
-    for text, value in zip(ax.texts, [0.0, 0.25, 0.75, 1.0]):
-        paper = image.cmap(image.norm(value))[:3]
-        light = np.dot(
-            [0.2126, 0.7152, 0.0722], [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in paper]
-        )
-        ink = {"black": 0.0, "white": 1.0}[text.get_color()]
-        contrast = (max(light, ink) + 0.05) / (min(light, ink) + 0.05)
-        assert contrast >= 4.5, (value, text.get_color())
+    assert {text.get_color() for text in ax.texts} == {"black"}
+    (cells,) = ax.collections
+    np.testing.assert_array_equal(cells.get_array(), [[0.0, 0.25], [0.75, 1.0]])
+    painted = cells.to_rgba(cells.get_array())
+    assert (painted[..., :3] == to_rgb(COLORS["weight"])).all()
+    np.testing.assert_allclose(painted[..., 3], [[0, 0.1375], [0.4125, 0.55]], atol=0.003)
+    assert ax.get_xlim() == (-0.5, 1.5) and ax.get_ylim() == (1.5, -0.5)
+
+
+@pytest.mark.parametrize(("strength", "names"), [(WEIGHTS(1.0)[3], ["weight"]), (SIGNED(1.0)[3], ["plus", "minus"])])
+def test_a_number_can_be_read_on_the_strongest_cell_in_the_light_and_in_the_dark(strength, names):
+    for theme in themes():
+        paper, ink = as_rgb(theme["panel"]), as_rgb(theme["text"])
+        for name in names:
+            cell = strength * np.array(as_rgb(theme[name])) + (1 - strength) * np.array(paper)
+            assert contrast(cell, ink) >= 4.5, (name, theme["panel"])
+
+
+def test_a_page_has_the_colours_of_the_figures():
+    light, _ = themes()
+    drawn = COLORS | {"plus": PLUS, "minus": MINUS}
+    for name, colour in drawn.items():
+        np.testing.assert_allclose(as_rgb(light[name]), to_rgb(colour), err_msg=name)
+        assert INKS[colour] in (f"var(--attn-{name})", f"rgb(var(--attn-{name}))")
 
 
 def test_a_signed_heatmap_is_coloured_around_zero(ax):
     heatmap([[-2.0, 0.0, 1.0]], ["a"], list("bcd"), ax=ax, signed=True, digits=1)
-    image = ax.images[0]
-    assert image.norm.vmin == -2 and image.norm.vmax == 2
-    colours = [image.cmap(image.norm(value)) for value in (-2.0, 0.0, 2.0)]
-    assert colours[0][0] > colours[0][2] and colours[2][2] > colours[2][0] and min(colours[1][:3]) > 0.98
-    assert [text.get_color() for text in ax.texts] == ["white", "black", "black"]
+    (cells,) = ax.collections
+    below, zero, above = cells.to_rgba([-2.0, 0.0, 2.0])
+    np.testing.assert_allclose(below, to_rgba(MINUS, 0.6))
+    np.testing.assert_allclose(above, to_rgba(PLUS, 0.6))
+    assert zero[3] < 0.01
+    assert [text.get_text() for text in ax.texts] == ["-2.0", "0.0", "1.0"]
+
+
+def test_a_map_needs_no_numbers_and_a_large_one_is_a_picture(ax):
+    heatmap(np.eye(21), [""] * 21, [""] * 21, ax=ax, digits=None)
+    assert len(ax.images) == 1 and not ax.collections and not ax.texts
 
 
 def test_dots_grow_with_the_size_and_negative_ones_are_hollow(ax):

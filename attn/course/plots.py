@@ -1,19 +1,29 @@
 """Figures of attention: arrays in, Matplotlib Axes out.
 
 The colours are those of the explorables (`attn/figures/figures.css`): queries, keys and
-values have one each, weights a fourth.
+values have one each, weights a fourth; what is above or below zero has two of its own.
 """
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 COLORS = {"query": "#0057b8", "key": "#b0005e", "value": "#806000", "weight": "#00796b"}
-WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", COLORS["weight"]])
-SIGNED = LinearSegmentedColormap.from_list("signed", ["#b35806", "#ffffff", "#44546a"])
+PLUS, MINUS = "#44546a", "#b35806"
+NEUTRAL = "#6a4c93", "#c2571a", "#5f6b76", "#a58bd0"  # for what has no role: violet, orange, slate, and a light violet
+
+
+def _map(name, *stops):
+    """Return a map whose colours differ in strength alone: any letters can be read on it, and a page may be dark."""
+    return LinearSegmentedColormap.from_list(name, [(at, (*to_rgb(color), strength)) for at, color, strength in stops])
+
+
+WEIGHTS = _map("weights", (0, COLORS["weight"], 0), (1, COLORS["weight"], 0.55))
+SIGNED = _map("signed", (0, MINUS, 0.6), (0.5, MINUS, 0), (0.5, PLUS, 0), (1, PLUS, 0.6))
+MANY = 400  # cells, each of which is a shape of its own in an SVG
 
 
 def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, digits=2):
-    """Draw a matrix as coloured cells with its numbers written in.
+    """Draw a matrix as coloured cells, with its numbers written in or without.
 
     Parameters
     ----------
@@ -26,8 +36,8 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, di
     signed : bool
     reach : float
         The number that gets the full colour: 1 for weights, else the largest there is.
-    digits : int
-        Decimals of the numbers written into the cells.
+    digits : int or None
+        Decimals of the numbers written into the cells; None for no numbers.
 
     Returns
     -------
@@ -36,10 +46,16 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, di
     matrix = np.asarray(matrix, dtype=float)
     _check_labels(matrix, rows, columns)
     reach = reach or (max(np.abs(matrix).max(), 1e-12) if signed else 1)
-    image = ax.imshow(matrix, cmap=SIGNED if signed else WEIGHTS, vmin=-reach if signed else 0, vmax=reach)
-    for (i, j), number in np.ndenumerate(matrix):
-        ink = _ink(image.cmap(image.norm(number)))
-        ax.text(j, i, f"{number:.{digits}f}", ha="center", va="center", size=8, color=ink)
+    colors = {"cmap": SIGNED if signed else WEIGHTS, "vmin": -reach if signed else 0, "vmax": reach}
+    if matrix.size > MANY:
+        ax.imshow(matrix, **colors)
+    else:
+        edges = [np.arange(n + 1) - 0.5 for n in reversed(matrix.shape)]
+        ax.pcolormesh(*edges, matrix, edgecolors="white", linewidth=1, **colors)
+        ax.set(aspect="equal", ylim=(matrix.shape[0] - 0.5, -0.5))
+    if digits is not None:
+        for (i, j), number in np.ndenumerate(matrix):
+            ax.text(j, i, f"{number:.{digits}f}", ha="center", va="center", size=8)
     return _label(ax, rows, columns, title)
 
 
@@ -115,13 +131,6 @@ def _check_labels(matrix, rows, columns):
         raise ValueError(
             f"{len(rows)} row and {len(columns)} column labels do not fit a matrix of shape {matrix.shape}"
         )
-
-
-def _ink(paper):
-    """Return the colour, black or white, that stands out more from a colour (WCAG 2)."""
-    channels = np.array(paper[:3])
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "white"
 
 
 def _label(ax, rows, columns, title):
