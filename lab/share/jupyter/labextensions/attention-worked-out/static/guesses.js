@@ -76,8 +76,8 @@ function scaleGuess({ right, scale, unit, digits, why }) {
   const shown = (number) => `${number.toLocaleString("en-US", { maximumFractionDigits: digits })}${unit}`;
   const rounded = (number) => Number(scale[0] > 0 ? number.toPrecision(2) : number.toFixed(digits));
   const step = scale[0] > 0 ? 0.005 : Math.max(0.005, 10 ** -digits / (scale[1] - scale[0]));
-  const input = element("input", { type: "range", min: 0, max: 1, step, autocomplete: "off" });
-  const value = element("output");
+  const input = element("input", { type: "range", min: 0, max: 1, step, autocomplete: "off", "aria-label": "Your guess" });
+  const value = element("span", { className: "attn-value" });
   const its = element("span", { className: "attn-its" });
   const set = (place, number) => {
     input.value = place;
@@ -95,11 +95,11 @@ function scaleGuess({ right, scale, unit, digits, why }) {
         press.disabled = false;
       });
       set(0.5, rounded(at(0.5)));
-      return [element("label", { className: "attn-knob" }, "Your guess ", element("span", {}, input, its), value), press];
+      return [element("div", { className: "attn-knob" }, "Your guess", element("span", { className: "attn-track" }, input, its), value), press];
     },
-    settle(now) {
+    settle(now = right) {
       input.disabled = true;
-      if (now !== undefined) set(share(now), now);
+      set(share(now), now);
       its.style.setProperty("--attn-share", share(right));
       its.textContent = "●";
       press.remove();
