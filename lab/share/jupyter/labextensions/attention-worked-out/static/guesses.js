@@ -78,7 +78,7 @@ function scaleGuess({ right, scale, unit, digits, why }) {
   const step = scale[0] > 0 ? 0.005 : Math.max(0.005, 10 ** -digits / (scale[1] - scale[0]));
   const input = element("input", { type: "range", min: 0, max: 1, step, autocomplete: "off", "aria-label": "Your guess" });
   const value = element("span", { className: "attn-value" });
-  const its = element("span", { className: "attn-its" });
+  const its = element("span", { className: "attn-its", "aria-hidden": "true" });
   const set = (place, number) => {
     input.value = place;
     value.textContent = shown(number);
