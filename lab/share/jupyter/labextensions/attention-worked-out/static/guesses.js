@@ -172,7 +172,7 @@ function moveByArrows(table, cells) {
 // What a cell asks, or undefined: a reader may have changed it, and other notebooks have metadata of their own.
 function guessIn({ type, sharedModel }) {
   const about = type === "markdown" ? sharedModel.getMetadata("guess") : undefined;
-  const asked = sharedModel.getSource().split(ASKS)[1]?.split("<!--")[0];
+  const asked = sharedModel.getSource().split(ASKS).slice(1).at(-1)?.split("<!--")[0];
   if (typeof about?.id !== "string" || !Array.isArray(about.why) || !asked) return undefined;
   const { right, scale, rows, columns, why } = about;
   const choices = [...asked.matchAll(/^- (.+)$/gm)].map(([, text]) => text.trim());
@@ -229,9 +229,16 @@ function showAllSwitch(onChange) {
 const isHeading = ({ type, sharedModel }) =>
   type === "markdown" && /^#{1,6} /m.test(sharedModel.getSource().replace(/^```.*?^```/gms, ""));
 
-function activate(app, notebooks, typesetter) {
-  const href = new URL("guesses.css", import.meta.url);
-  document.head.append(element("link", { rel: "stylesheet", href }));
+// JupyterLab opens no notebook before this is done: what hides the results must be there first.
+function loadStyle() {
+  return new Promise((done) => {
+    const href = new URL("guesses.css", import.meta.url);
+    document.head.append(element("link", { rel: "stylesheet", href, onload: done, onerror: done }));
+  });
+}
+
+async function activate(app, notebooks, typesetter) {
+  await loadStyle();
   // A plain key belongs to the control that has the focus, and not to the notebook, which would delete the cell at "d d".
   window.addEventListener("keydown", ({ target, ctrlKey, metaKey, altKey, shiftKey }) => {
     const isPlain = !(ctrlKey || metaKey || altKey || shiftKey);
