@@ -1,5 +1,6 @@
 """A chapter in a real JupyterLab: run from top to bottom, its figure moved by hand, read and moved in Python."""
 
+import json
 import os
 import shutil
 import socket
@@ -12,6 +13,7 @@ import nbformat
 import pytest
 
 from book import build
+from book.guesses import guess_in, judged
 from book.ledger import slug
 
 CHAPTER = build.ROOT / "chapters/02_queries_keys_values.ipynb"
@@ -61,6 +63,77 @@ READER = """from attn.figures import NovelReader
 
 reader = NovelReader(["Emma was"])
 reader"""
+ASKS = [  # what a cell of text asks and what the kernel would answer, or a code cell and what it printed
+    (
+        """## Who?
+
+**Before you read on:** who was tired?
+
+- the dog
+- the $c$ at
+
+<!-- guess
+id: tired
+answer: '"unseen"'
+why:
+  the dog: The dog was hungry.
+-->""",
+        {"answer": "the $c$ at"},
+    ),
+    ("print('It was the cat.')", "It was the cat."),
+    ("So the cat was tired.", None),
+    (
+        "**Before you read on:** of what?\n\n- work\n- play\n\n<!-- guess\nid: what\nanswer: why\n-->",
+        {"answer": "play"},
+    ),
+    ("print('The cat had played.')", "The cat had played."),
+    ("raise ValueError('a mistake of the reader')", None),
+    (
+        "## How many?\n\n**Before you read on:** how many mice?\n\n<!-- guess\nid: mice\nanswer: n\nscale: [0, 10]\n"
+        "unit: ' mice'\nwhy:\n  high: Cats sleep a lot.\n-->",
+        {"answer": 3},
+    ),
+    ("print('Three mice.')", "Three mice."),
+    (
+        "### Where?\n\n**Before you read on:** where?\n\n<!-- guess\nid: where\nanswer: place\nrows: words\n"
+        "columns: words\n-->",
+        {"answer": [1, 0], "rows": ["cat", "mat"], "columns": ["cat", "mat"]},
+    ),
+    ("print('On the mat.')", "On the mat."),
+    ("## The end\n\nNothing is asked here.", None),
+    ("print('Good night.')", "Good night."),
+]
+SAYS = [printed for source, printed in ASKS if isinstance(printed, str)]
+
+
+def asking():
+    """Return a notebook that asks for guesses, as `make record` would leave it."""
+    notebook = nbformat.read(CHAPTER, 4)
+    notebook.cells = []
+    for source, about in ASKS:
+        if source.startswith(("print", "raise")):
+            cell = nbformat.v4.new_code_cell(source)
+            cell.outputs = [nbformat.v4.new_output("stream", text=f"{about}\n")] if about else []
+            cell.metadata["tags"] = [] if about else ["raises-exception"]  # with it, Run All goes on
+        else:
+            cell = nbformat.v4.new_markdown_cell(source)
+            if guess := guess_in(cell):
+                cell.metadata["guess"] = judged(guess, repr(json.dumps(about)))
+        notebook.cells.append(cell)
+    return notebook
+
+
+def foreign():
+    """Return a notebook whose metadata mean something else, and in which a guess was taken out."""
+    notebook = asking()
+    strange = ["yes", {"id": "tired"}, {"id": "tired", "right": 7, "why": []}, {"id": "mice", "scale": 3, "why": []}]
+    texts = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    for cell, guess in zip(texts, [*strange, {"id": "where", "rows": [], "right": [0, 0], "why": []}]):
+        cell.metadata["guess"] = guess
+    texts[0].source = texts[0].source.replace("**Before you read on:**", "I had asked")
+    return notebook
+
+
 OWN = {
     "slow": (SLOW, "import sys; print(type(sys.last_value.trained).__name__)"),
     "reader": (READER, "print(reader.text, reader.off)"),
@@ -77,6 +150,8 @@ def lab(tmp_path_factory):
         notebook = nbformat.read(CHAPTER, 4)
         notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources]
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+    nbformat.write(asking(), tmp_path / "asks.ipynb")
+    nbformat.write(foreign(), tmp_path / "foreign.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -110,10 +185,14 @@ def desk(lab, browser):
     page = context.new_page()
     page.set_default_timeout(120_000)
     page.goto(f"{lab}/lab")
-    page.wait_for_function("window.jupyterapp")
-    page.evaluate("() => window.jupyterapp.restored")
+    begun(page)
     yield page
     context.close()
+
+
+def begun(page):
+    page.wait_for_function("window.jupyterapp")
+    page.evaluate("() => window.jupyterapp.restored")
 
 
 @pytest.fixture
@@ -196,7 +275,8 @@ def test_a_chapter_runs_from_top_to_bottom_and_shows_no_comment_of_a_guess(opene
     [asks] = [number for number, source in enumerate(SOURCES) if "Which of them gets more weight?" in source]
     page.evaluate(show, asks)
     rendered = cell(asks).locator(".jp-RenderedMarkdown, .myst").first
-    rendered.get_by_text("the long one").wait_for()
+    cell(asks).get_by_role("button", name="the long one").wait_for()
+    assert rendered.get_by_text("the long one").is_hidden(), "the choices stand there once"
     assert "answer:" not in rendered.inner_text() and "guess" not in rendered.inner_text()
 
     exercise = place("### Complete the query matrix")
@@ -281,3 +361,138 @@ def test_a_link_lands_on_its_heading_and_a_chapter_that_is_only_read_is_not_unsa
         )
     widgets = "[...window.jupyterapp.shell.widgets('main')].map(({ context }) => context?.model.dirty)"
     assert True not in page.evaluate(widgets)
+
+
+@pytest.fixture
+def asked(opened):
+    """Open the notebook that asks, as a reader of whom nothing is remembered."""
+    opened("slow.ipynb").evaluate("() => Object.keys(localStorage).forEach((key) => localStorage.removeItem(key))")
+    return opened("asks.ipynb")
+
+
+def seen(page):
+    """Return which of the results a reader sees."""
+    outputs = page.locator(".jp-MainAreaWidget:not(.lm-mod-hidden) .jp-OutputArea-output")
+    for text in SAYS:
+        outputs.filter(has_text=text).wait_for(state="attached")  # seen or not, it has come
+    return [text for text in SAYS if outputs.filter(has_text=text).is_visible()]
+
+
+def box(page, question):
+    return page.get_by_role("group", name=question)
+
+
+def is_dirty(page):
+    return page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+
+WHO, WHAT, MANY, WHERE, END = SAYS
+
+
+def test_a_reader_chooses_and_only_then_sees(asked):
+    page = asked
+    assert seen(page) == [END]
+    explained = page.locator("p", has_text="So the cat was tired.")
+    assert explained.is_hidden() and box(page, "of what?").is_hidden()
+
+    box(page, "who was tired?").get_by_role("button", name="the dog").click()
+    said = box(page, "who was tired?").get_by_role("status")
+    said.locator("mjx-container").wait_for()
+    assert said.inner_text().startswith("You said “the dog”; it is “the ")
+    assert said.inner_text().endswith("”. The dog was hungry.")
+    assert seen(page) == [WHO, END] and explained.is_visible()
+
+    box(page, "of what?").get_by_role("button", name="play").click()
+    assert box(page, "of what?").get_by_role("status").inner_text() == "You said “play”, and so it is."
+    assert seen(page) == [WHO, WHAT, END]
+
+    box(page, "how many mice?").get_by_role("button", name="Just show me").click()
+    assert box(page, "how many mice?").get_by_role("status").inner_text() == "It is 3 mice."
+    assert seen(page) == [WHO, WHAT, MANY, END] and not is_dirty(page)
+
+
+def test_running_gives_no_result_away_and_hides_no_error(asked):
+    page = asked
+    run(page)
+    page.locator(".jp-OutputArea-output", has_text="a mistake of the reader").wait_for()
+    assert seen(page) == [END]
+    run(page, 1)
+    assert seen(page) == [END]
+    metadata = "window.jupyterapp.shell.currentWidget.content.model.toJSON().cells.map((cell) => cell.metadata.guess)"
+    assert page.evaluate(metadata) == [cell.metadata.get("guess") for cell in asking().cells]
+
+    box(page, "who was tired?").get_by_role("button", name="the dog").click()
+    assert seen(page) == [WHO, END]
+
+
+def test_guesses_are_made_by_the_keyboard_alone_and_no_key_reaches_the_notebook(asked):
+    page = asked
+    page.evaluate(
+        """() => {
+            const { content } = window.jupyterapp.shell.currentWidget;
+            content.activeCellIndex = 6;
+            content.activate();
+        }"""
+    )
+    many, where = box(page, "how many mice?"), box(page, "where?")
+    slider = many.get_by_role("slider", name="Your guess")
+    slider.wait_for()
+    for _ in range(5):  # a heading has a link of its own
+        page.keyboard.press("Tab")
+        if slider.evaluate("(slider) => slider === document.activeElement"):
+            break
+    for key in ["d", "d", "a", "End", "ArrowLeft", "Tab", "Enter"]:
+        page.keyboard.press(key)
+    said = many.get_by_role("status")
+    assert said.inner_text() == "You said 9 mice; it is 3 mice. Cats sleep a lot."
+    assert said.evaluate("(said) => said === document.activeElement") and seen(page) == [MANY, END]
+
+    where.get_by_role("button", name="cat → cat").focus()
+    for key in ["ArrowDown", "d", "d", "Space"]:
+        page.keyboard.press(key)
+    assert where.get_by_role("status").inner_text() == "You said “mat → cat”, and so it is."
+    assert seen(page) == [MANY, WHERE, END]
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == len(ASKS)
+    assert not is_dirty(page)
+
+    page.keyboard.press("Shift+Enter")  # which does
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex") == 9
+
+
+def test_what_was_said_outlives_a_reload_and_one_switch_shows_all(asked, opened):
+    before = {"asks?what": "play", "asks?mice": "many", "05_masking": True}  # "many" was a choice in an earlier book
+    asked.evaluate("(kept) => (localStorage['attention-worked-out'] = JSON.stringify(kept))", before)
+    page = opened("asks.ipynb")
+    assert seen(page) == [END], "a guess hides also what follows the next one, although that was made"
+    box(page, "who was tired?").get_by_role("button", name="at").click()
+    kept = page.evaluate("JSON.parse(localStorage['attention-worked-out'])")
+    assert kept == {**before, "asks?tired": "the $c$ at"}
+    page.reload()
+    begun(page)
+    page = opened("asks.ipynb")
+    box(page, "who was tired?").get_by_role("status").get_by_text("and so it is").wait_for()
+    assert seen(page) == [WHO, WHAT, END]
+
+    switch = page.get_by_label("Show all results without asking me first")
+    switch.check()
+    assert seen(page) == SAYS and box(page, "where?").get_by_role("button", name="Just show me").is_visible()
+    page = opened("asks.ipynb")
+    assert switch.is_checked() and seen(page) == SAYS
+    switch.uncheck()
+    assert seen(page) == [WHO, WHAT, END] and not is_dirty(page)
+
+
+def test_a_notebook_that_asks_otherwise_is_left_alone_and_a_changed_question_asks_anew(asked, opened):
+    page = opened("foreign.ipynb")
+    assert seen(page) == SAYS and page.locator(".attn-guess, .attn-held").count() == 0 and not is_dirty(page)
+
+    page = opened("asks.ipynb")
+    change = """(replace) => {
+        const { sharedModel } = window.jupyterapp.shell.currentWidget.content.widgets[0].model;
+        sharedModel.setSource(sharedModel.getSource().replace(...replace));
+    }"""
+    page.evaluate(change, ["- the dog", "- the old dog"])
+    box(page, "who was tired?").get_by_role("button", name="the old dog").wait_for()
+    page.evaluate(change, ["- the old dog\n", "- the old dog\n- the fox\n"])  # what is right can no longer be told
+    box(page, "who was tired?").wait_for(state="detached")
+    assert seen(page) == [WHO, END]

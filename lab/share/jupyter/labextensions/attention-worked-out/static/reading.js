@@ -1,5 +1,5 @@
 // An extension of JupyterLab, in the form that needs no build: links land on headings, a chapter that was only opened
-// is not unsaved, solutions look as if they open and set their formulas, and no formula is cut.
+// is not unsaved, solutions look as if they open and set their formulas, and no formula is cut. guesses.js asks.
 
 {
   const LOOKS = `
@@ -64,6 +64,7 @@
     });
   }
 
+  const here = document.currentScript.src;
   let shared;
   (window._JUPYTERLAB ??= {})["attention-worked-out"] = {
     init: (scope) => (shared = scope),
@@ -71,9 +72,10 @@
       const given = async (name) => (await Object.values(shared[name])[0].get())();
       const { INotebookTracker } = await given("@jupyterlab/notebook");
       const { ILatexTypesetter } = await given("@jupyterlab/rendermime");
+      const guesses = await import(new URL("guesses.js", here));
       const requires = [INotebookTracker, ILatexTypesetter];
-      const plugin = { id: "attention-worked-out:reading", autoStart: true, requires, activate };
-      return () => ({ __esModule: true, default: plugin });
+      const plugin = (name, activate) => ({ id: `attention-worked-out:${name}`, autoStart: true, requires, activate });
+      return () => ({ __esModule: true, default: [plugin("reading", activate), plugin("guesses", guesses.activate)] });
     },
   };
 }
