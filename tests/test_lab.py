@@ -100,6 +100,12 @@ why:
         {"answer": [1, 0], "rows": ["cat", "mat"], "columns": ["cat", "mat"]},
     ),
     ("print('On the mat.')", "On the mat."),
+    (
+        "### When?\n\n**Before you read on:** draw it: how awake?\n\n<!-- guess\nid: awake\nanswer: curve\nat: hours\n"
+        "scale: [0, 1]\nacross: hour\nalong: share\n-->",
+        {"answer": [1, 0, 1], "at": [0, 12, 24]},
+    ),
+    ("print('At night.')", "At night."),
     ("## The end\n\nNothing is asked here.", None),
     ("print('Good night.')", "Good night."),
 ]
@@ -127,8 +133,9 @@ def foreign():
     """Return a notebook whose metadata mean something else, and in which a guess was taken out."""
     notebook = asking()
     strange = ["yes", {"id": "tired"}, {"id": "tired", "right": 7, "why": []}, {"id": "mice", "scale": 3, "why": []}]
+    flat = {"id": "awake", "at": [0, 12], "scale": [0, 1], "right": 1, "why": []}
     texts = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
-    for cell, guess in zip(texts, [*strange, {"id": "where", "rows": [], "right": [0, 0], "why": []}]):
+    for cell, guess in zip(texts, [*strange, {"id": "where", "rows": [], "right": [0, 0], "why": []}, flat]):
         cell.metadata["guess"] = guess
     texts[0].source = texts[0].source.replace("**Before you read on:**", "I had asked")
     return notebook
@@ -386,7 +393,7 @@ def is_dirty(page):
     return page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty")
 
 
-WHO, WHAT, MANY, WHERE, END = SAYS
+WHO, WHAT, MANY, WHERE, AWAKE, END = SAYS
 
 
 def test_a_reader_chooses_and_only_then_sees(asked):
@@ -452,9 +459,18 @@ def test_guesses_are_made_by_the_keyboard_alone_and_no_key_reaches_the_notebook(
         page.keyboard.press(key)
     assert where.get_by_role("status").inner_text() == "You said “mat → cat”, and so it is."
     assert seen(page) == [MANY, WHERE, END]
+
+    awake = box(page, "draw it: how awake?")
+    for number, key in enumerate(["End", "Home", "End"]):
+        awake.get_by_role("slider").nth(number).focus()
+        page.keyboard.press(key)
+    awake.get_by_role("button", name="That is my guess").press("Enter")
+    assert awake.get_by_role("status").inner_text() == "You said 1, 0, 1, and so it is."
+    assert seen(page) == [MANY, WHERE, AWAKE, END]
     assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == len(ASKS)
     assert not is_dirty(page)
 
+    where.get_by_role("status").focus()
     page.keyboard.press("Shift+Enter")  # which does
     assert page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex") == 9
 

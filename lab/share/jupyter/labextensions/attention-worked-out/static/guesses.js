@@ -4,7 +4,7 @@
 
 const KEY = "attention-worked-out"; // as in the book, what was said is kept by chapter and id
 const SHOW_ALL = "attention-worked-out: show all";
-const NEAR = { share: 0.05, factor: 1.25 }; // a guess this close to a number counts as right, on a scale, on a log scale
+const NEAR = { share: 0.05, factor: 1.25, curve: 0.08 }; // so close counts as right: on a scale, on a log scale, along a curve
 const ASKS = "**Before you read on:**";
 
 function remembered() {
@@ -112,6 +112,55 @@ function scaleGuess({ right, scale, unit, digits, why }) {
   };
 }
 
+// A curve: upright sliders side by side, one for each point.
+function curveGuess({ right, at: points, across, along, scale, digits, why }) {
+  const { share, at } = scaleOf(scale);
+  const shown = (number) => number.toLocaleString("en-US", { maximumFractionDigits: digits });
+  const said = points.map(() => Number(at(0.5).toFixed(digits)));
+  const columns = points.map((point, i) => {
+    const name = `${along}, ${across} ${shown(point)}`;
+    const input = element("input", { type: "range", min: 0, max: 1, step: 0.01, autocomplete: "off", "aria-label": name });
+    const value = element("output");
+    const set = (number) => {
+      said[i] = number;
+      input.value = share(number);
+      value.textContent = shown(number);
+      input.setAttribute("aria-valuetext", shown(number));
+    };
+    return { input, value, set, node: element("label", {}, value, input, shown(point)) };
+  });
+  const mean = (numbers) => numbers.reduce((total, number) => total + number, 0) / numbers.length;
+  const misses = (numbers) => numbers.map((number, i) => share(number) - share(right[i]));
+  let press;
+  return {
+    ask(commit) {
+      press = button("attn-commit", () => commit([...said]), "That is my guess");
+      press.disabled = true; // until a slider was moved
+      columns.forEach(({ input, set }, i) => {
+        set(said[i]);
+        input.addEventListener("input", () => {
+          set(Number(at(Number(input.value)).toFixed(digits)));
+          press.disabled = false;
+        });
+      });
+      const caption = element("p", {}, `Up: ${along}. To the right: ${across}.`);
+      return [element("div", { className: "attn-curve" }, caption, ...columns.map(({ node }) => node)), press];
+    },
+    settle(now = right) {
+      columns.forEach(({ input, value, set }, i) => {
+        set(now[i]);
+        input.disabled = true;
+        value.append(element("strong", {}, `● ${shown(right[i])}`));
+      });
+      press.remove();
+    },
+    fits: (said) => Array.isArray(said) && said.length === points.length && said.every((number) => scale[0] <= number && number <= scale[1]),
+    told: (said = right) => [said.map(shown).join(", ")],
+    isRight: (said) => mean(misses(said).map(Math.abs)) <= NEAR.curve,
+    why: (said) => why[Number(mean(misses(said)) > 0)],
+  };
+}
+
 function placeGuess({ right, rows, columns }) {
   const named = ([i, j]) => (rows.length > 1 ? `${rows[i]} → ${columns[j]}` : columns[j]);
   const places = rows.flatMap((_, i) => columns.map((_, j) => [i, j]));
@@ -174,10 +223,11 @@ function guessIn({ type, sharedModel }) {
   const about = type === "markdown" ? sharedModel.getMetadata("guess") : undefined;
   const asked = sharedModel.getSource().split(ASKS).slice(1).at(-1)?.split("<!--")[0];
   if (typeof about?.id !== "string" || !Array.isArray(about.why) || !asked) return undefined;
-  const { right, scale, rows, columns, why } = about;
+  const { right, scale, rows, columns, at, why } = about;
   const choices = [...asked.matchAll(/^- (.+)$/gm)].map(([, text]) => text.trim());
   const question = asked.split("\n- ")[0].replace(/[*`$]/g, "").trim();
   const isWhole = rows ? rows[right?.[0]] && columns?.[right[1]]
+    : at ? Array.isArray(right) && right.length === at.length && Array.isArray(scale)
     : scale ? scale[0] <= right && right <= scale[1]
     : choices[right] && choices.length === why.length;
   return isWhole ? { about, choices, question } : undefined;
@@ -185,7 +235,7 @@ function guessIn({ type, sharedModel }) {
 
 // A question in the page. `said` is null where the reader passed, and undefined until one of the two has happened.
 function boxOf({ about, choices, question }, typeset, onCommit) {
-  const kind = about.rows ? placeGuess(about) : about.scale ? scaleGuess(about) : choiceGuess(about, choices);
+  const kind = about.rows ? placeGuess(about) : about.at ? curveGuess(about) : about.scale ? scaleGuess(about) : choiceGuess(about, choices);
   const verdict = element("p", { className: "attn-verdict", role: "status", tabIndex: -1 });
   const pass = button("attn-pass", () => commit(null), "Just show me");
   const root = element("div", { className: "attn-guess", role: "group", "aria-label": question });
