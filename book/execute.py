@@ -21,7 +21,7 @@ from . import ROOT
 from .guesses import ends, guess_in, judged, question
 
 PICTURE = "image/png"
-WIDTH, COLOURS = 560, 24  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
+WIDTH, COLOURS = 560, 16  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
 SECONDS = 120  # that a cell may take
 DRAWN_TWICE = {"PYTHONSTARTUP": str(ROOT / "book" / "startup.py")}  # the figures of a kernel with this variable
 USED = (  # by a kernel: its memory at its peak, which Linux tells in kilobytes, and the seconds of its processor
