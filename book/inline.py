@@ -21,7 +21,7 @@ INKS = {  # by the colours of attn/course/plots.py, the variables of attn/figure
     "#806000": "var(--attn-value)",
     "#00796b": "rgb(var(--attn-weight))",
     "#44546a": "var(--attn-plus)",
-    "#b35806": "var(--attn-minus)",
+    "#d55e00": "var(--attn-minus)",
     "#b3261e": "var(--attn-problem)",
     "#6a4c93": "var(--attn-violet)",
     "#c2571a": "var(--attn-orange)",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 COLORS = {"query": "#0057b8", "key": "#b0005e", "value": "#806000", "weight": "#00796b"}
-PLUS, MINUS = "#44546a", "#b35806"
+PLUS, MINUS = "#44546a", "#d55e00"
 NEUTRAL = "#6a4c93", "#c2571a", "#5f6b76", "#a58bd0"  # for what has no role: violet, orange, slate, and a light violet
 
 
