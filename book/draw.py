@@ -35,11 +35,16 @@ def draw_both(figure, draw):
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
         clear_paper(figure)
         drawings = [draw()]
-        if figure.get_figwidth() > ROOM:
+        if figure.get_figwidth() > ROOM and not is_diagram(figure):
             warnings.simplefilter("ignore")  # of a layout for which there is no room: a test looks at what comes out
             make_narrow(figure)
             drawings.append(draw())
     return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(map(without_head, drawings))}</svg>'
+
+
+def is_diagram(figure):
+    """Say whether a figure has no axes that show: what is placed in it by hand cannot be laid out anew."""
+    return not any(ax.axison for ax in figure.axes)
 
 
 def without_head(svg):

@@ -246,9 +246,9 @@ function pictureFirst(parts) {
   return [...parts.slice(drawn, end), ...parts.slice(0, drawn), ...parts.slice(end)];
 }
 
-// A formula or a table wider than the page scrolls; the keyboard must reach it. What is hidden has no width yet.
+// A formula, a table or a diagram wider than the page scrolls; the keyboard must reach it. What is hidden has no width yet.
 function showScrolling() {
-  document.querySelectorAll("mjx-container[display], div.text_html:has(> .attn-numbers)").forEach((wide) => {
+  document.querySelectorAll("mjx-container[display], div:has(> :is(.attn-numbers, .attn-diagram))").forEach((wide) => {
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   });
 }

@@ -12,6 +12,7 @@ NUMBER = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
 STILL = re.compile(r"rotate\(-0 [\d. -]*\)$")
 EMPTY = ("metadata", "style")  # for a page, which has styles of its own
 LONG = 1000  # letters
+NARROW = 410  # pixels: a diagram that is wider scrolls on a telephone
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 FAMILY = re.compile(r"font-family: ([^;]*);? ?")
 PLACE = re.compile(r"#([\w-]+)")
@@ -119,9 +120,14 @@ def tidy(element, names):
     element[:] = list(children(element))
 
 
+def size(root):
+    """Return the width and height of a drawing in pixels."""
+    return [round(float(root.get(side).removesuffix("pt")) * 96 / 72) for side in ("width", "height")]
+
+
 def drawing(root, kind, alt, number):
     """Return a drawing as it stands in a page; `number` gives its places names that no other has."""
-    width, height = (round(float(root.get(side).removesuffix("pt")) * 96 / 72) for side in ("width", "height"))
+    width, height = size(root)
     values = [value for element in root.iter() for value in element.attrib.values() if not value.startswith("data:")]
     used = {place for value in values for place in PLACE.findall(value)}
     named = [element.get("id") for element in root.iter() if element.get("id") in used]
@@ -144,7 +150,8 @@ def place_pictures(html, pictures):
     def place(image):
         alt = ALT.search(image[0])[1]
         drawn = drawings(pictures[image[1]])
-        kinds = ["wide", "narrow"] if len(drawn) == 2 else ["only"]
+        only = "diagram" if size(drawn[0])[0] > NARROW else "only"
+        kinds = ["wide", "narrow"] if len(drawn) == 2 else [only]
         return "".join(drawing(root, kind, alt, number) for root, kind in zip(drawn, kinds))
 
     return PICTURE.sub(place, html)

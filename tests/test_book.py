@@ -202,7 +202,7 @@ def test_each_picture_that_a_cell_has_drawn_stands_in_its_page_as_text_and_is_de
             assert picture["role"] == "img" and len(alt) > 40 and "build/" not in alt, (name, alt)
             assert picture.find("text") and not re.search("DejaVu|STIX|<metadata|<style", html), (name, alt)
             width, height, *view = map(float, [picture["width"], picture["height"], *picture["viewbox"].split()[2:]])
-            assert abs(width / height - view[0] / view[1]) < 0.02
+            assert abs(height - width * view[1] / view[0]) <= 1
 
 
 def test_no_two_places_of_a_page_have_one_name(soups):
@@ -338,7 +338,7 @@ def test_a_chapter_begins_with_the_course_as_a_strip_and_shows_where_it_stands(s
         return
     (strip,) = strips
     numbers = [int(box["data-chapter"]) for box in strip.find_all("a")]
-    assert sorted(numbers) == [int(chapter[9:11]) for chapter in CHAPTERS] and numbers[:3] == [1, 8, 2]
+    assert numbers == [int(chapter[9:11]) for chapter in CHAPTERS] and len(strip.select("ol")) == 1
     assert [int(box["data-chapter"]) for box in strip.select("a[aria-current=page]")] == [int(name[9:11])]
     assert all(box["title"].startswith(f"{box['data-chapter']}. ") for box in strip.find_all("a"))
     assert strip.find_next("h1").get_text().startswith(f"{int(name[9:11])}. ") and len(str(strip).encode()) < 3000
@@ -651,10 +651,6 @@ def letters(page):
     return page.evaluate(f"() => ({SHOWN})().map((shown) => shown.map({LETTERS}))")
 
 
-# On a telephone, texts of these figures run into each other: numbers of the figures in their chapters.
-CROWDED = {1: [2], 2: [1, 5], 9: [1], 11: [2], 12: [3], 15: [13]}
-
-
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_no_text_of_a_figure_is_cut_and_on_a_telephone_each_can_be_read(visit, book, name):
     page = visit((book / name).as_uri())
@@ -663,8 +659,7 @@ def test_no_text_of_a_figure_is_cut_and_on_a_telephone_each_can_be_read(visit, b
     page.set_viewport_size({"width": 390, "height": 900})
     figures = [figure for (figure,) in letters(page)]
     assert not [figure["alt"] for figure in figures if figure["cut"] or figure["small"]]
-    crowded = [number for number, figure in enumerate(figures, 1) if figure["over"]]
-    assert set(crowded) <= set(CROWDED.get(int(name[9:11]), []))  # fewer where letters are narrower
+    assert not [figure["over"] for figure in figures if figure["over"]]
 
 
 def test_a_text_that_is_cut_too_small_or_covered_is_found(visit):

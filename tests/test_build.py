@@ -228,7 +228,10 @@ ASKED = "# One\n\n**Before you read on:** how many?\n\n- one\n- two\n\n"
             ASKED + "<!-- guess\nid: one\nanswer: (1\n-->",
             "cannot be asked: the answer of 'how many?' is no Python: '(' was never closed",
         ),
-        (ASKED + "<!-- guess\nid: one\nanswer: 1\nwhen: 2\n-->", "the comment of 'how many?' may have answer, columns"),
+        (
+            ASKED + "<!-- guess\nid: one\nanswer: 1\nwhen: 2\n-->",
+            "the comment of 'how many?' may have across, along, answer, at, columns",
+        ),
     ],
 )
 def test_what_the_prose_has_wrong_is_told_with_chapter_and_sentence(small_book, text, said):

@@ -18,7 +18,8 @@ def test_columns_stand_below_their_names():
 
 def test_a_page_gets_the_same_texts_each_named_by_its_row_and_column():
     soup = BeautifulSoup(TABLE._repr_html_(), "html.parser")
-    assert [cell.text for cell in soup.select("thead th[scope=col]")] == TABLE.columns
+    assert [cell.text for cell in soup.select("thead tr > *")] == TABLE.columns
+    assert [cell.text for cell in soup.select("thead th[scope=col]")] == TABLE.columns[1:], "a heading says something"
     rows = [[cell.text for cell in row.find_all(["th", "td"])] for row in soup.select("tbody tr")]
     assert rows == TABLE.rows and len(soup.select("tbody th[scope=row]")) == 2
 

@@ -28,7 +28,7 @@ class Table:
         )
 
     def _repr_html_(self):
-        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.columns)
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' if name else "<td></td>" for name in self.columns)
         rows = "".join(
             f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(text)}</td>" for text in others)}</tr>'
             for first, *others in self.rows

@@ -328,7 +328,10 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     picture.classList.toggle("attn-backward", state.backward);
     const ends = state.backward ? [steps.length - 1, 0] : [0, steps.length - 1];
     [previous, next].forEach((node, i) => (node.disabled = state.step === ends[i]));
-    title.textContent = `Step ${state.step + 1} of ${steps.length}: ${now.title}`;
+    const taken = state.backward ? steps.length - state.step : state.step + 1;
+    title.textContent = `Step ${taken} of ${steps.length}: ${now.title}`;
+    next.textContent = state.backward ? "← Next step" : "Next step →";
+    previous.textContent = state.backward ? "Previous step →" : "← Previous step";
     const made = now.shows.at(-1)[0];
     const chapter = CHAPTERS[now.kind];
     const address = addressOf(chapter);

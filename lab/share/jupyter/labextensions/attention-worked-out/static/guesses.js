@@ -120,7 +120,7 @@ function curveGuess({ right, at: points, across, along, scale, digits, why }) {
   const columns = points.map((point, i) => {
     const name = `${along}, ${across} ${shown(point)}`;
     const input = element("input", { type: "range", min: 0, max: 1, step: 0.01, autocomplete: "off", "aria-label": name });
-    const value = element("output");
+    const value = element("span");
     const set = (number) => {
       said[i] = number;
       input.value = share(number);
