@@ -13,15 +13,18 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
-from PIL import Image
+from PIL import Image, ImageColor
 
+from attn.course.plots import COLORS, MINUS, NEUTRAL, PLUS
 from attn.threads import ONE_THREAD
 
 from . import ROOT
 from .guesses import ends, guess_in, judged, question
 
 PICTURE = "image/png"
-WIDTH, COLOURS = 560, 16  # of a committed picture: at most 60 kB a chapter, and its numbers can be read
+WIDTH = 510  # pixels of a committed picture: at most 60 kB a chapter, and its numbers can be read
+GREYS = ["#ffffff", "#c8c8c8", "#828282", "#1b1b1b"]
+TINTS = [(COLORS["weight"], 0.18, 0.36, 0.55), (PLUS, 0.3, 0.6), (MINUS, 0.3, 0.6)]  # with their shares on white
 SECONDS = 120  # that a cell may take
 DRAWN_TWICE = {"PYTHONSTARTUP": str(ROOT / "book" / "startup.py")}  # the figures of a kernel with this variable
 USED = (  # by a kernel: its memory at its peak, which Linux tells in kilobytes, and the seconds of its processor
@@ -135,13 +138,24 @@ def exercises(notebook):
     return found
 
 
+@functools.cache
+def palette():
+    """Return an image with the colours of a committed picture: a thin line keeps the colour that its legend names."""
+    inks = [ImageColor.getrgb(ink) for ink in [*GREYS, *COLORS.values(), *NEUTRAL]]
+    tints = [[round(255 + (c - 255) * share) for c in ImageColor.getrgb(ink)] for ink, *of in TINTS for share in of]
+    image = Image.new("P", (1, 1))
+    image.putpalette([channel for ink in [*inks, *tints] for channel in ink])
+    return image
+
+
 def small(picture):
     """Return a PNG, as text in base 64, in the width and with the few colours that are committed."""
     image = Image.open(io.BytesIO(base64.b64decode(picture)))
     if image.width <= WIDTH:
         return picture
     size = WIDTH, round(image.height * WIDTH / image.width)
-    reduced = image.convert("RGB").resize(size, Image.Resampling.LANCZOS).quantize(COLOURS, Image.Quantize.FASTOCTREE)
+    resized = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    reduced = resized.quantize(palette=palette(), dither=Image.Dither.NONE)
     file = io.BytesIO()
     reduced.save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode()

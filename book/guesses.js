@@ -239,7 +239,7 @@ function resultAfter(node) {
 // Cells that follow each other without a word between them: their first picture, with its caption, answers the guess.
 function pictureFirst(parts) {
   const prose = parts.findIndex((part) => !part.matches(".cell, .attn-claims"));
-  const drawn = parts.findIndex((part) => part.matches(".cell") && part.querySelector(".cell_output :is(img, svg, .attn-explorable)"));
+  const drawn = parts.findIndex((part) => part.matches(".cell") && part.querySelector(".attn-figure, .attn-explorable"));
   if (drawn < 1 || (prose >= 0 && prose < drawn)) return parts;
   const after = parts.findIndex((part, i) => i > drawn && !part.matches(".attn-claims, .attn-figure-caption"));
   const end = after < 0 ? parts.length : after;
