@@ -59,6 +59,7 @@ function choiceGuess({ right, why }, list) {
 function scaleGuess({ right, scale, unit, digits, why }) {
   const { share, at } = scaleOf(scale);
   const shown = (number) => `${number.toLocaleString("en-US", { maximumFractionDigits: digits })}${unit}`;
+  const short = (number) => number.toLocaleString("en-US", { notation: "compact" });
   const rounded = (number) => Number(scale[0] > 0 ? number.toPrecision(2) : number.toFixed(digits));
   const step = scale[0] > 0 ? 0.005 : Math.max(0.005, 10 ** -digits / (scale[1] - scale[0]));
   let said = rounded(at(0.5));
@@ -77,6 +78,9 @@ function scaleGuess({ right, scale, unit, digits, why }) {
   return {
     ask(onCommit) {
       commit = onCommit;
+      const [low, high] = scale.map((end) => element("span", { className: "attn-end" }, short(end)));
+      row.firstChild.after(low);
+      row.lastChild.before(high);
       return [box("attn-knobs", row), press];
     },
     settle(guessed, isNow) {
@@ -84,7 +88,7 @@ function scaleGuess({ right, scale, unit, digits, why }) {
       row.querySelector("input").replaceWith(missOf(this, guessed)); // on the track where the thumb was
       press.classList.add("attn-gone"); // it keeps its place
       tween(isNow ? share(from) : share(right), share(right), (place) => {
-        row.lastChild.textContent = shown(place === share(right) ? right : rounded(at(place)));
+        row.lastChild.textContent = `it is ${shown(place === share(right) ? right : rounded(at(place)))}`;
       });
     },
     fits: (said) => typeof said === "number" && scale[0] <= said && said <= scale[1],
@@ -117,8 +121,8 @@ function curveGuess({ right, at, across, along, scale, digits, why }) {
   const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-axes", role: "group", "aria-label": `Your curve: ${along}` },
     drawing("path", { class: "attn-axis", d: `M${left} 4V${height - foot + 4}H${width - 4}` }),
     ...scale.map((end) => label(shown(end), { x: left - 6, y: y(end) + 4, "text-anchor": "end" })),
-    ...at.map((one, i) => label(shown(one), { x: x(i), y: height - 14, "text-anchor": "middle" })),
-    label(across, { x: width - 4, y: height, "text-anchor": "end" }), label(along, { x: left + 8, y: 14 }), line, ...points, ...grips);
+    ...at.map((one, i) => label(shown(one), { x: x(i), y: height - 19, "text-anchor": "middle" })),
+    label(across, { x: width - 4, y: height - 4, "text-anchor": "end" }), label(along, { x: left + 8, y: 14 }), line, ...points, ...grips);
   const press = button("attn-button", "That is my guess", () => commit(said));
   press.disabled = true; // until something was drawn
   let commit;
@@ -227,9 +231,10 @@ function placeGuess({ right, rows, columns }) {
 }
 
 // Everything after a node up to the next heading, in a box of its own.
-function resultAfter(node) {
+function resultAfter(guess) {
   const result = box("attn-result");
   const parts = [];
+  const node = guess.nextElementSibling?.matches(".attn-switch") ? guess.nextElementSibling : guess;
   for (let next = node.nextElementSibling; next && next.tagName !== "SECTION"; next = next.nextElementSibling) parts.push(next);
   node.after(result);
   result.append(...pictureFirst(parts));

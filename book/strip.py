@@ -11,6 +11,8 @@ SWITCH = (
     "Show all results without asking me first</label></div>"
 )
 
+GUESS = re.compile(r'<div data-guess="[^"]*"></div>')
+
 
 @cache
 def strip_in(path):
@@ -19,8 +21,8 @@ def strip_in(path):
 
 
 def show_where(app, pagename, templatename, context, doctree):
-    """Let each chapter begin with the course as a strip, the present one marked, and with the switch of guesses, which
-    another page has where it has room for it."""
+    """Let each chapter begin with the course as a strip, the present one marked. The switch of guesses stands below the
+    first one, and on another page where it has room for it."""
     context["body"] = context.get("body", "").replace('<div class="attn-switch"></div>', SWITCH)
     chapters = [name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)]
     if app.builder.name != "html" or pagename not in chapters:
@@ -34,7 +36,7 @@ def show_where(app, pagename, templatename, context, doctree):
         return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{text}</a></li>'
 
     strip = f'<nav class="attn-strip" aria-label="You are here"><ol>{"".join(map(box, chapters))}</ol></nav>'
-    context["body"] = f"{strip}{SWITCH if 'data-guess' in context['body'] else ''}{context['body']}"
+    context["body"] = strip + GUESS.sub(rf"\g<0>{SWITCH}", context["body"], count=1)
 
 
 def setup(app):

@@ -271,7 +271,7 @@ def test_the_result_is_drawn_where_the_guess_was_made_and_nothing_moves_under_th
     page.wait_for_function("document.getAnimations().length === 0")
     assert [box.locator(".attn-miss").bounding_box()[side] for side in ("x", "width")] == pytest.approx(before, abs=1)
     assert places_of(box) == pytest.approx([1, 0.25], abs=0.01)
-    assert box.locator("output").inner_text() == "0.25"
+    assert box.locator("output").inner_text() == "it is 0.25"
 
     page.goto((book / "chapters/05_masking.html").as_uri())
     answers = page.locator(".attn-guess").first.locator(".attn-answer")
