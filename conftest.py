@@ -143,6 +143,11 @@ def packed(book):
     return sizes
 
 
+def failures(request):
+    """Return what is to be said of a request that failed; one that a reload has broken off has not."""
+    return [] if request.failure == "net::ERR_ABORTED" else [f"failed: {request.url}"]
+
+
 @pytest.fixture
 def visit(browser):
     """Open an address, in a browser with these options; the page remembers what it asked for and what it said."""
@@ -160,7 +165,7 @@ def visit(browser):
         page.on("request", lambda request: page.requested.append(request.url))
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.on("requestfailed", lambda request: page.said.append(f"failed: {request.url}"))
+        page.on("requestfailed", lambda request: page.said.extend(failures(request)))
         page.goto(address, wait_until=until)
         return page
 
