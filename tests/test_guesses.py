@@ -448,3 +448,11 @@ def test_the_title_page_counts_guesses_and_forgets_them(visit, address):
     page.get_by_role("button", name="Forget this").click()
     page.goto(f"{address}/{CHAPTER}")
     assert page.locator(".attn-result[hidden]").count() == page.locator(".attn-result").count()
+
+
+def test_a_notebook_judges_as_the_page_does():
+    """The page and JupyterLab's extension are two programs, each with its own words for how near is near enough."""
+    folders = [build.ROOT / "book", *(build.ROOT / "lab").rglob("attention-worked-out/static")]
+    scripts = [(folder / "guesses.js").read_text(encoding="utf-8") for folder in folders]
+    page, notebook = (re.search(r"const NEAR = (\{.*?\});", script)[1] for script in scripts)
+    assert page == notebook
