@@ -449,6 +449,7 @@ def test_the_core_of_the_tests_asks_for_no_browser_no_kernel_and_no_book():
     found = set(re.findall(r"::(\w+)", run.stdout))
     assert found == {
         "test_a_guess_without_an_id_of_its_own_is_named_with_its_chapter",
+        "test_a_notebook_judges_as_the_page_does",
         "test_each_kind_of_answer_is_judged",
         "test_an_answer_that_does_not_fit_is_refused",
     }
