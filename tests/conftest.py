@@ -43,7 +43,7 @@ def beside(tmp_path_factory):
 
 @pytest.fixture
 def unloaded(visit, beside, tmp_path):
-    """Open a page of nothing but these figures, or HTML, as a page of the book would hold them."""
+    """Open a page of nothing but these figures, or HTML, as a page of the book holds them; nothing glides unless asked."""
 
     def open_page(*figures, **options):
         head = f"<meta charset=utf-8><title>Figures</title><style>{read_source('figures.css')}</style>"
@@ -54,7 +54,7 @@ def unloaded(visit, beside, tmp_path):
             "<script defer src=explorables.js></script>",
             encoding="utf-8",
         )
-        return visit(page.as_uri(), offline=True, until="load", **options)
+        return visit(page.as_uri(), offline=True, until="load", **{"reduced_motion": "reduce", **options})
 
     return open_page
 

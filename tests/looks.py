@@ -62,6 +62,16 @@ LOOK = """(root) => {
     curveTicks: list(root, ".attn-curves .attn-tick", (node) => [text(node), number(node, "x")]),
     curveLabels: list(root, ".attn-curves .attn-plane-label", (node) =>
       [text(node), number(node, "y"), node.getAttribute("visibility")]),
+    handles: list(root, ".attn-handle", (node) =>
+      [node.getAttribute("aria-label"), node.getAttribute("aria-valuetext")]),
+    scenes: list(root, ".attn-scene", (scene) => ({
+      name: scene.getAttribute("aria-label"),
+      texts: list(scene, "text", (node) => [text(node), number(node, "x"), number(node, "y")]),
+      shapes: list(scene, "line, rect, circle, path, polyline, polygon", (node) => [node.getAttribute("class"),
+        ...["x1", "y1", "x2", "y2", "x", "y", "width", "height", "cx", "cy", "r", "d", "points", "transform", "visibility"]
+          .flatMap((name) => node.getAttribute(name) ?? [])
+          .map((value) => String(value).replace(/-?[\\d.]+/g, (found) => Math.round(Number(found) * 10) / 10))].join(" ")),
+    })),
     cursor: list(root, ".attn-cursor", (line) => [number(line, "x1"), number(line, "x2")]),
   };
   const filled = (part) => Object.fromEntries(Object.entries(part).filter(([, value]) => value.length || value > 0));

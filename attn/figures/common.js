@@ -68,6 +68,55 @@ function tween(from, to, draw, milliseconds = 450) {
   requestAnimationFrame(step);
 }
 
+// Numbers that go to their goal over a quarter of a second, and at once the first time or when asked to (while the reader
+// holds what moves them); a new goal on the way is taken from where they are. `draw` shows them.
+function gliding(draw, milliseconds = 250) {
+  let shown = null, last = 0;
+  return (goal, atOnce = false) => {
+    const from = shown, mine = ++last;
+    const show = (numbers) => draw((shown = numbers));
+    if (!from || atOnce || from.length !== goal.length) return show(goal);
+    tween(0, 1, (share) => mine === last && show(goal.map((number, i) => from[i] + share * (number - from[i]))), milliseconds);
+  };
+}
+
+// What the reader takes hold of in a drawing: marks around a target of 44 units, so that a finger elsewhere still scrolls
+// the page. `onMove` is told where it is held, in the drawing's units, and `onStep` by how many steps of the arrow keys
+// it goes right and up (five at a time with Shift); `set` puts it somewhere and says its value.
+function handle({ label, onMove, onStep }, ...marks) {
+  const group = drawing("g", { class: "attn-handle", tabindex: 0, role: "slider", "aria-label": label },
+    drawing("circle", { r: 22, class: "attn-target" }), ...marks);
+  let place = [0, 0], grip = null; // the handle's middle, seen from the pointer that holds it
+  const pointer = ({ clientX, clientY }) => {
+    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(group.ownerSVGElement.getScreenCTM().inverse());
+    return [x, y];
+  };
+  group.addEventListener("pointerdown", (event) => {
+    const [x, y] = pointer(event);
+    grip = [place[0] - x, place[1] - y];
+    group.setPointerCapture(event.pointerId);
+  });
+  group.addEventListener("pointermove", (event) => {
+    if (!grip) return;
+    const [x, y] = pointer(event);
+    onMove([x + grip[0], y + grip[1]]);
+  });
+  ["pointerup", "pointercancel"].forEach((name) => group.addEventListener(name, () => (grip = null)));
+  group.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    onStep(step.map((number) => number * (event.shiftKey ? 5 : 1)));
+  });
+  const set = ([x, y], value, said = format(value)) => {
+    place = [x, y];
+    group.setAttribute("transform", `translate(${x},${y})`);
+    group.setAttribute("aria-valuenow", value);
+    group.setAttribute("aria-valuetext", said);
+  };
+  return { group, set, held: () => grip !== null };
+}
+
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
@@ -360,8 +409,9 @@ function keepingFocus(root, work) {
 }
 
 // The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
-// to draw, to report, and to read and change the state; it returns what shows a state in what it drew, and is called
-// again when something has changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
+// to draw, to report, and to read and change the state; it returns what shows a state in what it drew, beside the state
+// before the reader's last move (null where there is none), whose ghost may stay. It is called again when something has
+// changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
 function figure({ label, names, fixed = () => [], build }) {
   return ({ model, el, addressOf = () => null, load = null }) => {
     const root = figureRoot(el, label);
@@ -372,13 +422,17 @@ function figure({ label, names, fixed = () => [], build }) {
       model.save_changes();
     };
     const start = read();
-    let drawn, update;
+    let drawn, update, before = null;
+    ["pointerdown", "keydown"].forEach((name) => root.addEventListener(name, () => (before = read()), true));
     const show = () => {
       const state = read();
       const now = JSON.stringify(fixed(state));
-      if (now !== drawn) update = keepingFocus(root, () => build(means));
+      if (now !== drawn) {
+        update = keepingFocus(root, () => build(means));
+        before = null;
+      }
       drawn = now;
-      update(state);
+      update(state, before);
       means.retell();
     };
     const reset = button("attn-button", "Start again", () => {
