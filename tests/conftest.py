@@ -43,7 +43,7 @@ def beside(tmp_path_factory):
 
 @pytest.fixture
 def unloaded(visit, beside, tmp_path):
-    """Open a page of nothing but these figures, or HTML, as a page of the book holds them; nothing glides unless asked."""
+    """Open a page of nothing but these figures, or HTML, as a page of the book holds them; nothing glides there."""
 
     def open_page(*figures, **options):
         head = f"<meta charset=utf-8><title>Figures</title><style>{read_source('figures.css')}</style>"

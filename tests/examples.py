@@ -1,11 +1,13 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, fill, key, point, press, touch, words
+from hands import choose, click, fill, key, point, press, push, touch, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
 from attn.figures import (
+    AskShareReceive,
+    AskThreeTimes,
     AttentionExplorer,
     CostExplorer,
     GaugeExplorer,
@@ -14,7 +16,6 @@ from attn.figures import (
     MaskExplorer,
     NovelReader,
     ParameterCounter,
-    QueryPlane,
     RotaryExplorer,
     ScalingExplorer,
     SelfCheck,
@@ -76,6 +77,11 @@ def stepper(**changes):
     return SentenceStepper(stirred(config, 3), config, words, ["<b>Anna lost gold and she", "<b>Anna lost"], **changes)
 
 
+def ask_share_receive(K, V, **changes):
+    told = {"learns": "cat", "puzzle": ["sat", 0.5, "Found."]}
+    return AskShareReceive(["cat", "sat", "<b>mat"], "it", [0, 1], K, V, **{**told, **changes})
+
+
 def head_guess(**changes):
     return HeadGuess(read_recording("minilm_patterns"), read_recording("minilm"), **changes)
 
@@ -88,7 +94,15 @@ def one_of_each():
     return {
         "attention": explorer(),
         "softmax": SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
-        "query_plane": QueryPlane(["cat", "sat", "mat"], "it", [0, 1], *rng.normal(size=(2, 3, 2)).round(3)),
+        "ask_share_receive": ask_share_receive(*rng.normal(size=(2, 3, 2)).round(3)),
+        "ask_three_times": AskThreeTimes(
+            ["cat", "<b>sat"],
+            "it",
+            ["one", "<i>two", "three"],
+            [1, -1],
+            *np.random.default_rng(12).normal(size=(1, 3, 2)),
+            *np.random.default_rng(13).normal(size=(2, 3, 2, 2)),
+        ),
         "scaling": ScalingExplorer([1, 16, 1024], 4 * rng.normal(size=(3, 5)), chosen=1, scaled=True),
         "mask": MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
         "update_plane": UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),
@@ -118,6 +132,13 @@ OTHERS = [  # states that no move below leads to
     training_explorer(steps=[0, 3, 5, 9]),
     self_check(),
     self_check(chosen=[1, -1]),
+    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="temperature", temperature=3.0),
+    ask_share_receive(
+        [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="length", d_k=64, scaled=False, learns=""
+    ),
+    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True, False, False]),
+    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True] * 3, puzzle=[]),
+    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="learning", E=[-1, 1]),
 ]
 MOVES = {
     "attention": [
@@ -139,7 +160,13 @@ MOVES = {
         (key, "fox", "Home"),
         (key, "temperature", "Home"),
     ],
-    "query_plane": [(key, "q₁", "End"), (key, "q₂", "ArrowLeft"), (words, "one two three"), (key, "q₁", "Home")],
+    "ask_share_receive": [
+        (push, "The question of it", "ArrowRight"),
+        (push, "The question of it", "Shift+ArrowDown"),
+        (press, "Point at sat"),
+        (press, "Let it learn “cat”"),
+    ],
+    "ask_three_times": [(push, "The question of it in head <i>two", "Shift+ArrowLeft"), (touch, ".attn-pressed", 1)],
     "scaling": [
         (key, "d_k", "ArrowRight"),
         (click, "as they are"),

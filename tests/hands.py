@@ -9,6 +9,11 @@ def key(page, label, pressed):
     control(page, label).press(pressed)
 
 
+def push(page, name, pressed):
+    """Move what can be held by a key."""
+    page.get_by_role("slider", name=name, exact=True).press(pressed)
+
+
 def click(page, label):
     control(page, label).click()
 

@@ -10,6 +10,7 @@ LOOK = """(root) => {
   const number = (node, name) => rounded(Number(node.getAttribute(name)));
   const pressed = (node) => node.getAttribute("aria-pressed") === "true";
   const inPlane = (x, y) => [(x - 160) / (320 / 6), (160 - y) / (320 / 6)].map(rounded);
+  const tenths = (value) => value.replace(/-?[\\d.]+/g, (found) => Math.round(Number(found) * 10) / 10);
   const look = {
     name: root.getAttribute("aria-label"),
     says: list(root, ".attn-detail, .attn-outcome, .attn-step-title, .attn-step-text", text),
@@ -68,9 +69,8 @@ LOOK = """(root) => {
       name: scene.getAttribute("aria-label"),
       texts: list(scene, "text", (node) => [text(node), number(node, "x"), number(node, "y")]),
       shapes: list(scene, "line, rect, circle, path, polyline, polygon", (node) => [node.getAttribute("class"),
-        ...["x1", "y1", "x2", "y2", "x", "y", "width", "height", "cx", "cy", "r", "d", "points", "transform", "visibility"]
-          .flatMap((name) => node.getAttribute(name) ?? [])
-          .map((value) => String(value).replace(/-?[\\d.]+/g, (found) => Math.round(Number(found) * 10) / 10))].join(" ")),
+        ...["x1", "y1", "x2", "y2", "x", "y", "width", "height", "cx", "cy", "r", "d", "points", "transform"]
+          .concat("visibility").flatMap((name) => node.getAttribute(name) ?? []).map(tenths)].join(" ")),
     })),
     cursor: list(root, ".attn-cursor", (line) => [number(line, "x1"), number(line, "x2")]),
   };

@@ -15,11 +15,11 @@ import attn.figures
 from attn.course.plots import COLORS
 from attn.figures import (
     FOLDER,
+    AskShareReceive,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
     ParameterCounter,
-    QueryPlane,
     RotaryExplorer,
     ScalingExplorer,
     SelfCheck,
@@ -55,7 +55,7 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
         assert number > 1 or kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
     assert changes(looks) == recorded(name, changes(looks))
     assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
-    assert page.locator(".attn-problem, .attn-why").count() == page.locator("[role=status]").count()
+    assert page.locator(".attn-problem, .attn-why, .attn-task").count() == page.locator("[role=status]").count()
     for scrolls in page.locator(".attn-scroll").all():
         named = scrolls.evaluate("box => box.tabIndex === 0 && box.role === 'group' && !!box.ariaLabel")
         assert named != (scrolls.locator("button[tabindex='0']").count() > 0), "what scrolls is reached by the keyboard"
@@ -131,17 +131,22 @@ def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
 def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blank):
     nasty = ["<img/src=x/onerror=document.title='broken'>", "</script><script>document.title='broken'</script>"]
     tokens = [*nasty, "&amp;", "'\"", "<b>cat</b>"]
-    page = blank(explorer(tokens=tokens), QueryPlane(tokens[2:], "<i>it</i>", [0, 1], np.eye(3, 2), np.eye(3)))
-    for figure, number in zip(page.locator(".attn-explorable").all(), (5, 3)):
-        shown = figure.locator(".attn-steps tbody th, .attn-key-label, .attn-weighted .attn-key")
-        assert shown.all_text_contents() == tokens[-number:] * (1 if number == 5 else 2)
-        figure.locator(".attn-words input").fill(" ".join(tokens[:number]))
-        figure.get_by_role("button", name="Use them").click()
-        assert shown.all_text_contents() == tokens[:number] * (1 if number == 5 else 2)
-    assert page.locator(".attn-explorable :is(img, b, i, script)").count() == 0 and page.title() == "Figures"
+    asked = AskShareReceive(tokens[2:], "<i>it</i>", [0, 1], np.eye(3, 2), np.eye(3, 2))
+    page = blank(explorer(tokens=tokens), asked)
+    assert page.locator(".attn-panel .attn-key-label").all_text_contents() == tokens[2:] * 2
+    assert page.locator(".attn-panel text.attn-asker").all_text_contents() == ["<i>it</i>"]
+    assert page.locator(".attn-say .attn-role-key").all_text_contents() == tokens[2:]
+    shown = page.locator(".attn-steps tbody th")
+    assert shown.all_text_contents() == tokens
+    page.locator(".attn-words input").fill(" ".join(tokens[2:]))
+    page.get_by_role("button", name="Use them").click()
+    assert shown.all_text_contents() == tokens[2:]
+    assert (
+        page.locator(".attn-explorable :is(img, b:not([class]), i, script)").count() == 0 and page.title() == "Figures"
+    )
 
 
-@pytest.mark.parametrize(("name", "fewest", "most"), [("attention", 2, 8), ("query_plane", 3, 3)])
+@pytest.mark.parametrize(("name", "fewest", "most"), [("attention", 2, 8), ("softmax", 2, 10)])
 def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(blank, name, fewest, most):
     page = blank(EACH[name])
     root, address = page.locator(".attn-explorable"), page.url
@@ -197,34 +202,56 @@ def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
     assert page.title() == "Figures"
 
 
-def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
-    page = blank(EACH["query_plane"])
-    box = page.locator(".attn-plane").bounding_box()
-
-    def move(x, y):
-        page.mouse.move(box["x"] + box["width"] * (0.5 + x / 6), box["y"] + box["height"] * (0.5 - y / 6))
+def test_the_query_is_dragged_by_its_tip_inside_the_plane_and_only_while_it_is_held(blank):
+    page = blank(EACH["ask_share_receive"])
+    tip = page.get_by_role("slider", name="The question of it")
+    plane = page.locator(".attn-scene").first.bounding_box()
+    unit = 0.15 * plane["width"]
 
     def query():
-        ends = [arrow[2] for arrow in page.locator(".attn-explorable").evaluate(LOOK)["plane"][0]["arrows"]]
-        assert ends == [[float(slider.input_value()) for slider in page.get_by_role("slider").all()]]
-        return ends[0]
+        return tip.get_attribute("aria-valuetext").replace("−", "-")
 
-    move(1, -2)
-    assert query() == [0, 1]
+    def move(x, y):
+        page.mouse.move(plane["x"] + plane["width"] / 2 + x * unit, plane["y"] + (3.12 - y) * unit)
+
+    move(0.1, 1.1)  # the hand keeps its distance from the middle of the tip
+    assert query() == "(0.00, 1.00)"
     page.mouse.down()
-    assert query() == [1, -2]
-    move(-1.04, 2.01)
-    assert query() == [-1.05, 2]
-    move(3.4, -3.3)
-    assert query() == [3, -3]
+    assert query() == "(0.00, 1.00)"
+    move(1.1, -0.9)
+    assert query() == "(1.00, -1.00)"
+    move(9, -9)
+    assert query() == "(3.00, -2.20)"
     page.mouse.up()
     move(0, 1)
-    assert query() == [3, -3]
+    assert query() == "(3.00, -2.20)"
+    move(3, -2.2)
     page.mouse.down()
-    assert query() == [0, 1]
-    page.locator(".attn-plane").dispatch_event("pointercancel")
+    tip.dispatch_event("pointercancel")
     move(2, 2)
-    assert query() == [0, 1]
+    assert query() == "(3.00, -2.20)"
+
+
+def test_a_finger_beside_what_is_held_scrolls_the_page(blank):
+    page = blank(EACH["ask_share_receive"], width=390, has_touch=True)
+    touch = "(node) => getComputedStyle(node).touchAction"
+    assert page.locator(".attn-handle").evaluate(touch) == "none"
+    assert page.locator(".attn-scene").first.evaluate(touch) == "auto"
+    size = page.locator(".attn-target").first.bounding_box()
+    assert min(size["width"], size["height"]) >= 44
+
+
+def test_what_changes_glides_and_learning_leaves_a_trail_that_ends(blank):
+    page = blank(EACH["ask_share_receive"], reduced_motion="no-preference")
+    page.evaluate("""() => {
+      const tip = document.querySelector(".attn-handle");
+      window.places = [];
+      new MutationObserver(() => window.places.push(tip.getAttribute("transform"))).observe(tip, { attributes: true });
+    }""")
+    press(page, "Point at sat")
+    page.wait_for_function("new Set(window.places).size > 2")
+    press(page, "Let it learn “cat”")
+    page.wait_for_function("document.querySelectorAll('.attn-trail')[0].getAttribute('points').split(' ').length > 20")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -454,7 +481,7 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: unfit(["a", "b"]), r"the model has 5 tokens, but there are 2 words"),
         (lambda: unfit(spoil=True), r"layer 2 / mlp / b_1 needs finite numbers, but has NaN"),
         (
-            lambda: QueryPlane(["a", "b"], "c", [1, 2], np.ones((2, 3)), np.eye(2)),
+            lambda: AskShareReceive(["a", "b"], "c", [1, 2], np.ones((2, 3)), np.eye(2)),
             r"K needs the axes \(n, 2\), but .*3",
         ),
     ],

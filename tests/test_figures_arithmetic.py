@@ -19,7 +19,7 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import AskShareReceive, CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary
 
@@ -43,14 +43,60 @@ def test_the_softmax_explorer_computes_what_the_package_computes(js, temperature
     assert_allclose(found, softmax((scores + offset) / temperature), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 3, 7])
-def test_the_query_plane_computes_what_the_package_computes(js, n):
+SHOWN = {"tokens": ["a", "b", "c"], "asker": "d", "temperature": 1, "d_k": 2, "scaled": True, "hidden": None}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"temperature": 0.3},
+        {"d_k": 64},
+        {"d_k": 64, "scaled": False},
+        {"hidden": [True, False, False]},
+        {"hidden": [True] * 3},
+    ],
+)
+def test_asking_computes_what_the_package_computes(js, changes):
     rng = np.random.default_rng(2)
-    q, K, V = rng.normal(size=2), rng.normal(size=(n, 2)), rng.normal(size=(n, 5))
-    found = js("attn.query_plane.attendOne", {"q": q, "K": K, "V": V})
-    output, weights = scaled_dot_product_attention([q], K, V)
-    assert_allclose(found["weights"], weights[0], atol=1e-12)
-    assert_allclose(found["output"], output[0], atol=1e-12)
+    state = {**SHOWN, "q": rng.normal(size=2), "K": rng.normal(size=(3, 2)), "V": rng.normal(size=(3, 2)), **changes}
+    figure = AskShareReceive(**state)
+    found = js("attn.ask_share_receive.ask", state)
+    assert_allclose(found["weights"], figure.weights, atol=1e-5)
+    assert_allclose(found["output"], figure.output, atol=1e-5)
+
+
+def test_longer_vectors_multiply_the_scores_as_much_as_their_spread_grows():
+    rng = np.random.default_rng(4)
+    q, K = rng.normal(size=(2, 4000, 64))
+    short = AskShareReceive(**SHOWN | {"q": [1, 2], "K": [[1, 0], [0, 1], [1, 1]], "V": np.eye(3, 2), "scaled": False})
+    long = AskShareReceive(**short.state() | {"d_k": 64})
+    ratio = (q * K).sum(axis=1).std() / (q * K)[:, :2].sum(axis=1).std()
+    assert_allclose(
+        np.log(long.weights[2] / long.weights[0]) / np.log(short.weights[2] / short.weights[0]), ratio, rtol=0.05
+    )
+
+
+def test_learning_walks_against_the_slope_of_the_loss(js):
+    K = np.array([[2, 1], [1, 1], [1, 2]])
+    state = {**SHOWN, "q": [0, 1], "K": K, "V": K}
+
+    def loss(q):
+        return -np.log(softmax(K @ q / np.sqrt(2))[0])
+
+    step = js("attn.ask_share_receive.pull", state, 0)["step"]
+    slope = [(loss(np.array([0, 1]) + h) - loss(np.array([0, 1]) - h)) / 2e-5 for h in 1e-5 * np.eye(2)]
+    assert_allclose(step, -np.array(slope), atol=1e-8)
+    way = js("attn.ask_share_receive.learn", state, 0)
+    assert (np.diff([loss(np.array(q)) for q in way]) < 0).all() and loss(np.array(way[-1])) < 0.2
+    assert_allclose(np.array(way[1]) - way[0], 0.08 * np.array(step), atol=1e-12)
+
+
+def test_asking_three_times_computes_what_the_package_computes(js):
+    figure = EACH["ask_three_times"]
+    found = js("attn.ask_three_times.askAll", figure.state())
+    assert_allclose([head["weights"] for head in found["found"]], figure.weights, atol=1e-5)
+    assert_allclose(found["stops"][-1], figure.moved, atol=1e-5)
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -4,6 +4,8 @@ Each explorable is a Python class and a JavaScript file of the same name beside 
 so that the figure needs no kernel; the class holds the same state as traits, which follow it.
 """
 
+from attn.figures.ask_share_receive import AskShareReceive as AskShareReceive
+from attn.figures.ask_three_times import AskThreeTimes as AskThreeTimes
 from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
@@ -15,7 +17,6 @@ from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.parameters import ParameterCounter as ParameterCounter
-from attn.figures.query_plane import QueryPlane as QueryPlane
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn.figures.scaling import ScalingExplorer as ScalingExplorer
 from attn.figures.self_check import SelfCheck as SelfCheck

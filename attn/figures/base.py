@@ -74,11 +74,11 @@ class Words(traitlets.List):
 class Shaped(traitlets.TraitType):
     """An array of numbers, whole numbers or booleans with named axes, as "n d_k", kept as nested lists.
 
-    An axis named by a number has that size.
+    An axis named by a number has that size. One that is optional is None until it is given.
     """
 
-    def __init__(self, axes, dtype=float):
-        super().__init__()
+    def __init__(self, axes, dtype=float, optional=False):
+        super().__init__(**({"default_value": None, "allow_none": True} if optional else {}))
         self.axes, self.dtype = axes.split(), dtype
 
     def validate(self, obj, value):

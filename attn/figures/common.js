@@ -80,6 +80,19 @@ function gliding(draw, milliseconds = 250) {
   };
 }
 
+// What is pressed in a drawing, by a pointer, Enter or the space bar.
+function pressable(group, label, onPress) {
+  Object.entries({ class: "attn-pressed", tabindex: 0, role: "button", "aria-label": label })
+    .forEach(([name, value]) => group.setAttribute(name, value));
+  group.addEventListener("click", onPress);
+  group.addEventListener("keydown", (event) => {
+    if (!["Enter", " "].includes(event.key)) return;
+    event.preventDefault();
+    onPress();
+  });
+  return group;
+}
+
 // What the reader takes hold of in a drawing: marks around a target of 44 units, so that a finger elsewhere still scrolls
 // the page. `onMove` is told where it is held, in the drawing's units, and `onStep` by how many steps of the arrow keys
 // it goes right and up (five at a time with Shift); `set` puts it somewhere and says its value.
@@ -207,13 +220,13 @@ function emptyPlane(label) {
 }
 
 // An arrow in the plane; `set(from, to)` moves it, and one that is hardly longer than a dot is not drawn.
-function planeArrow(className) {
+function planeArrow(className, place = toPixels) {
   const shaft = drawing("line", { class: "attn-shaft" });
   const head = drawing("path", { class: "attn-tip", d: "M0,0 L-11,-6 L-11,6 Z" });
   const group = drawing("g", { class: className }, shaft, head);
   const set = (from, to) => {
-    const [x0, y0] = toPixels(from);
-    const [x1, y1] = toPixels(to);
+    const [x0, y0] = place(from);
+    const [x1, y1] = place(to);
     group.setAttribute("visibility", Math.hypot(x1 - x0, y1 - y0) < 4 ? "hidden" : "visible");
     Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 }).forEach(([name, value]) => shaft.setAttribute(name, value));
     head.setAttribute("transform", `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})`);

@@ -1,0 +1,121 @@
+// What the pictures of asking share: how one query attends, and the arrow among the keys that the reader drags.
+
+const WIDE = 320;
+const REACH = [3, 2.2]; // how far a query goes in the plane, across and down; up it goes to 2.9
+
+function divisorOf({ temperature, d_k, scaled }) {
+  return temperature * (scaled ? Math.sqrt(d_k) : 1) / Math.sqrt(d_k / 2);
+}
+
+// What one query takes. Scores of d_k independent entries spread as widely as those of two, times the root of d_k / 2.
+function ask({ q, K, V, hidden, ...rest }) {
+  const scores = K.map((k) => dot(q, k));
+  const weights = softmax(scores.map((score, j) => (hidden?.[j] ? -Infinity : score / divisorOf(rest))));
+  return { scores, weights, output: V[0].map((_, d) => dot(weights, V.map((v) => v[d]))) };
+}
+
+// Where a step of learning takes the query, so that it takes more from one word: towards that word's key, away from the
+// mean of the keys under its present weights.
+function pull(state, goal) {
+  const { weights } = ask(state);
+  const mean = state.q.map((_, d) => dot(weights, state.K.map((k) => k[d])));
+  return { mean, step: mean.map((entry, d) => (state.K[goal][d] - entry) / divisorOf(state)) };
+}
+
+const inside = (q) => q.map((entry, d) => Math.max(-REACH[d], Math.min(d ? 2.9 : REACH[d], entry)));
+const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
+const percent = (weight) => `${Math.round(100 * weight)} %`;
+
+function put(node, attributes) {
+  Object.entries(attributes).forEach(([name, value]) =>
+    node.setAttribute(name, typeof value === "number" ? Math.round(value * 100) / 100 : value));
+}
+
+function scene(wide, height, label, ...nodes) {
+  return drawing("svg", { viewBox: `0 0 ${wide} ${height}`, class: "attn-scene", role: "img", "aria-label": label }, ...nodes);
+}
+
+function line(className, from, to) {
+  const node = drawing("line", { class: className });
+  const set = ([x1, y1], [x2, y2]) => put(node, { x1, y1, x2, y2 });
+  if (from) set(from, to);
+  return { node, set };
+}
+
+// The first picture: the arrow, the keys, and the feet of the keys on the arrow's line.
+function askPicture({ tokens, asker, K, adds }, read, onMove, wide = WIDE) {
+  const unit = 0.15 * wide, height = 5.45 * unit, origin = [wide / 2, 3.12 * unit];
+  const inPlane = ([x, y]) => [origin[0] + x * unit, origin[1] - y * unit];
+  const fromPlane = ([x, y]) => [(x - origin[0]) / unit, (origin[1] - y) / unit];
+  const picture = scene(wide, height, `The query of ${asker} as an arrow among the keys of ${tokens.join(", ")}.`);
+  picture.setAttribute("role", "group");
+  for (let i = -3; i <= 3; i++) {
+    const kind = i === 0 ? "attn-axis" : "attn-grid";
+    const [x, y] = inPlane([i, i]);
+    picture.append(line(kind, [x, 0], [x, height]).node, line(kind, [0, y], [wide, y]).node);
+  }
+  const along = line("attn-along"), trail = drawing("polyline", { class: "attn-trail" });
+  const ghost = line("attn-ask-shaft attn-ghost"), shaft = line("attn-ask-shaft");
+  const towards = planeArrow("attn-pull", inPlane);
+  const mean = drawing("circle", { r: 7, class: "attn-foot" }), meanName = drawing("text", {}, "mean key");
+  const feet = K.map(() => [line("attn-fall"), drawing("circle", { r: 4, class: "attn-foot" })]);
+  const middle = [0, 1].map((d) => sum(K.map((k) => k[d])) / K.length);
+  const keys = K.map((k, j) => {
+    const [x, y] = inPlane(k);
+    const target = drawing("circle", { r: 22, cx: x, cy: y, class: "attn-target" }), point = drawing("circle", { class: "attn-key-point" });
+    const name = drawing("text", { class: "attn-key-label" }, tokens[j]);
+    const group = pressable(drawing("g", {}, target, point, name), `Point at ${tokens[j]}`, () => onMove(inside(k.map((entry) => 1.25 * entry))));
+    const away = [k[0] - middle[0], k[1] - middle[1]];
+    const length = Math.hypot(...away) || 1;
+    const [u, v] = away.map((entry) => entry / length);
+    const set = (weight, hidden) => {
+      const r = (0.1 + 0.27 * Math.sqrt(weight)) * unit;
+      put(point, { cx: x, cy: y, r });
+      put(name, { x: x + u * (r + 5), y: y - v * (r + 5) + 5, "text-anchor": u > 0.3 ? "start" : u < -0.3 ? "end" : "middle" });
+      group.classList.toggle("attn-struck", Boolean(hidden));
+    };
+    return { group, set };
+  });
+  const grip = handle({
+    label: `The question of ${asker}`,
+    onMove: (place) => onMove(inside(fromPlane(place).map((entry) => Math.round(entry * 20) / 20))),
+    onStep: (step) => onMove(inside(read().q.map((entry, d) => entry + 0.1 * step[d]))),
+  }, drawing("circle", { r: 10, class: "attn-grip" }));
+  picture.append(along.node, trail, ghost.node, shaft.node, ...feet.flatMap(([fall, foot]) => [fall.node, foot]),
+    ...keys.map((key) => key.group), ...(adds === "learning" ? [mean, meanName] : []), grip.group, towards.group);
+
+  const set = (state, { scores, weights }, before, goal) => {
+    const { q } = state;
+    const length = Math.hypot(...q);
+    const [tip, root] = [inPlane(q), inPlane([0, 0])];
+    const far = q.map((entry) => (entry / (length || 1)) * 7);
+    along.set(inPlane(far.map((entry) => -entry)), inPlane(far));
+    shaft.set(root, tip);
+    ghost.set(root, inPlane(before ? before.q : [0, 0]));
+    K.forEach((k, j) => {
+      const foot = inPlane(q.map((entry) => (length ? (entry * scores[j]) / length ** 2 : 0)));
+      feet[j][0].set(inPlane(k), foot);
+      put(feet[j][1], { cx: foot[0], cy: foot[1] });
+      keys[j].set(weights[j], state.hidden?.[j]);
+    });
+    grip.set(tip, length, pair(q));
+    if (adds !== "learning") return;
+    const { mean: center, step } = pull(state, goal);
+    const [cx, cy] = inPlane(center);
+    put(mean, { cx, cy });
+    put(meanName, { x: cx + 10, y: cy - 9 });
+    towards.set(q, q.map((entry, d) => entry + step[d]));
+  };
+  const follow = (way) => put(trail, { points: way.map((q) => inPlane(q).map((x) => x.toFixed(1))).join(" ") });
+  return { picture, set, held: grip.held, follow };
+}
+
+const coloured = ([text, role]) => (role ? element("b", { className: `attn-role-${role}` }, text) : text);
+
+// A sentence whose parts have the colours of their roles.
+function sentence() {
+  const row = element("p", { className: "attn-say", "aria-live": "polite" });
+  const set = (parts) => row.replaceChildren(...parts.map(coloured));
+  return { row, set };
+}
+

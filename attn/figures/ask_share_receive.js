@@ -1,0 +1,229 @@
+// Ask, share, receive: the one picture of attention. A query as an arrow that the reader turns, how far along it each key
+// lies, ribbons as wide as the weights, and values that pull the output. Chapters add one thing each.
+
+const SHARE_HEIGHT = 160, RECEIVE_HEIGHT = 164;
+const TABLE = { left: 46, zero: 60, bars: 34, percent: 142, ribbon: 148, end: 268 }; // where in the middle picture things stand
+const STEPS = 160, RATE = 0.08, DROPS = 30;
+
+// The way of the query while it learns, to its last step or the edge of the plane.
+function learn(state, goal) {
+  const way = [state.q];
+  while (way.length <= STEPS) {
+    const q = way.at(-1);
+    const { step } = pull({ ...state, q }, goal);
+    const next = q.map((entry, d) => entry + RATE * step[d]);
+    if (next.some((entry, d) => Math.abs(entry) > REACH[d])) break;
+    way.push(next);
+  }
+  return way;
+}
+
+// The second picture: score, share and a ribbon for each word, into the word that asks. A ribbon can be cut.
+function sharePicture({ tokens, asker, adds }, onCut) {
+  const picture = scene(WIDE, SHARE_HEIGHT, `The shares of ${tokens.join(", ")} as ribbons into ${asker}.`);
+  if (adds === "mask") picture.setAttribute("role", "group");
+  const rows = tokens.map((_, j) => 40 + (80 * j) / (tokens.length - 1 || 1));
+  const arrival = { top: 25, height: SHARE_HEIGHT - 50 };
+  const parts = tokens.map((token, j) => {
+    const [y, y1] = [rows[j], rows[j] + 5];
+    const ribbon = drawing("path", { class: "attn-ribbon" });
+    const bar = drawing("rect", { y: y - 5, height: 10, rx: 3, class: "attn-score" });
+    const share = drawing("text", { x: TABLE.percent, y: y1, "text-anchor": "end" });
+    const old = drawing("path", { class: "attn-ribbon-before" });
+    const name = drawing("text", { x: TABLE.left - 6, y: y1, class: "attn-key-label", "text-anchor": "end" }, token);
+    const group = drawing("g", {}, ribbon, bar, share, name);
+    if (adds === "mask") {
+      group.append(drawing("rect", { x: 0, y: y - 22, width: TABLE.end, height: 44, class: "attn-target" }));
+      pressable(group, `Hide ${token}`, () => onCut(j));
+    }
+    picture.append(old, group);
+    return { group, ribbon, bar, share, old };
+  });
+  picture.append(line("attn-axis", [TABLE.zero, 6], [TABLE.zero, SHARE_HEIGHT - 6]).node,
+    drawing("rect", { x: TABLE.end, y: arrival.top, width: 8, height: arrival.height, rx: 4, class: "attn-asker" }),
+    drawing("text", { x: TABLE.end + 14, y: arrival.top + arrival.height / 2 + 5, class: "attn-asker" }, asker));
+  const arrivesAt = (weights, j) => arrival.top + arrival.height * (sum(weights.slice(0, j)) + weights[j] / 2);
+  const band = (weights, j) => {
+    const [from, to] = [rows[j], arrivesAt(weights, j)];
+    const [thin, thick] = [0.35, 0.5].map((part) => weights[j] * arrival.height * part);
+    const [x0, x1, bend] = [TABLE.ribbon, TABLE.end, (TABLE.ribbon + TABLE.end) / 2];
+    const edge = (start, end) => [start, start, end, end].map((y) => y.toFixed(1));
+    const [a, b, c, d] = edge(from - thin, to - thick), [e, f, g, h] = edge(to + thick, from + thin);
+    return `M${x0},${a}C${bend},${b} ${bend},${c} ${x1},${d}V${e}C${bend},${f} ${bend},${g} ${x0},${h}Z`;
+  };
+  // Values run down the ribbons once, so many of a word as its weight says.
+  const drops = Array.from({ length: DROPS }, () => drawing("circle", { r: 3, class: "attn-drop", visibility: "hidden" }));
+  picture.append(...drops);
+  let flowing = false;
+  const flow = (weights) => {
+    if (flowing || !sum(weights)) return;
+    flowing = true;
+    const word = (i) => weights.findIndex((_, j) => sum(weights.slice(0, j + 1)) >= (i + 0.5) / DROPS);
+    tween(0, 2, (time) => {
+      drops.forEach((drop, i) => {
+        const [j, order] = [word(i), (i * 7) % DROPS];
+        const share = time - order / DROPS;
+        put(drop, { visibility: share > 0 && share < 1 && j >= 0 ? "visible" : "hidden" });
+        if (j < 0) return;
+        const aside = (((i * 11) % 9) / 8 - 0.5) * weights[j] * arrival.height * 0.6;
+        const ease = share * share * (3 - 2 * share);
+        put(drop, { cx: TABLE.ribbon + (TABLE.end - TABLE.ribbon) * share, cy: rows[j] + aside + (arrivesAt(weights, j) - rows[j]) * ease });
+      });
+      if (time === 2) flowing = false;
+    }, 2600);
+  };
+  const set = (state, { scores, weights }, before) => {
+    const longest = Math.max(4, ...scores.map(Math.abs));
+    const old = before && ask(before).weights;
+    parts.forEach(({ group, ribbon, bar, share, old: ghost }, j) => {
+      put(ribbon, { d: band(weights, j) });
+      put(ghost, { d: old ? band(old, j) : "" });
+      const length = (scores[j] / longest) * TABLE.bars;
+      put(bar, { x: TABLE.zero + Math.min(0, length), width: Math.max(1.5, Math.abs(length)) });
+      share.textContent = state.hidden?.[j] ? "hidden" : percent(weights[j]);
+      group.classList.toggle("attn-struck", Boolean(state.hidden?.[j]));
+      if (adds === "mask") group.setAttribute("aria-pressed", Boolean(state.hidden?.[j]));
+    });
+  };
+  return { picture, set, flow };
+}
+
+// The third picture: the values, which pull the output by springs as thick as the weights; and the word it is added to.
+function receivePicture({ tokens, asker, V, E }) {
+  const picture = scene(WIDE, RECEIVE_HEIGHT, `The values of ${tokens.join(", ")}, and the output between them.`);
+  const sums = E ? V.map((v) => v.map((entry, d) => entry + E[d])) : [];
+  const all = [...V, ...(E ? [[0, 0], E, ...sums] : [])];
+  const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((d) => end(...all.map((v) => v[d]))));
+  const unit = Math.min((WIDE - 110) / (high[0] - low[0] || 1), (RECEIVE_HEIGHT - 56) / (high[1] - low[1] || 1));
+  const place = (v) => [0, 1].map((d) => [WIDE, RECEIVE_HEIGHT][d] / 2 + (d ? -1 : 1) * (v[d] - (low[d] + high[d]) / 2) * unit);
+  const springs = V.map(() => line("attn-spring"));
+  const ghost = drawing("circle", { r: 9, class: "attn-out attn-ghost" }), out = drawing("circle", { r: 9, class: "attn-out" });
+  const said = drawing("text", { class: "attn-out-label" });
+  const word = planeArrow("attn-word", place), moved = planeArrow("attn-value-arrow", place);
+  picture.append(drawing("polygon", { points: V.map((v) => place(v).map((x) => x.toFixed(1))).join(" "), class: "attn-between" }),
+    ...springs.map((spring) => spring.node), ghost);
+  V.forEach((v, j) => {
+    const [x, y] = place(v);
+    const anchor = x > WIDE / 2 ? "start" : "end";
+    picture.append(drawing("rect", { x: x - 6, y: y - 6, width: 12, height: 12, rx: 3, class: "attn-value-point" }),
+      drawing("text", { x: x + (anchor === "end" ? -12 : 12), y: y + 5, class: "attn-value-label", "text-anchor": anchor }, tokens[j]));
+  });
+  if (E) {
+    const [x, y] = place(E);
+    picture.append(word.group, moved.group,
+      drawing("text", { x: x - 8, y: y + 5, "text-anchor": "end" }, asker));
+    word.set([0, 0], E);
+  }
+  picture.append(out, said);
+  const set = (state, { weights, output }, before) => {
+    const [x, y] = place(output);
+    springs.forEach((spring, j) => {
+      spring.set([x, y], place(V[j]));
+      put(spring.node, { "stroke-width": 1 + 14 * weights[j], opacity: 0.25 + 0.6 * weights[j] });
+    });
+    put(out, { cx: x, cy: y });
+    const [bx, by] = before ? place(ask(before).output) : [x, y];
+    put(ghost, { cx: bx, cy: by });
+    put(said, { x, y: y > 0.7 * RECEIVE_HEIGHT ? y - 16 : y + 26, "text-anchor": "middle" });
+    said.textContent = pair(output);
+    if (E) moved.set(E, E.map((entry, d) => entry + output[d]));
+  };
+  return { picture, set };
+}
+
+function inWords({ asker, tokens, q, E, hidden }, { weights, output }) {
+  const seen = tokens.map((_, j) => j).filter((j) => !hidden?.[j]);
+  if (!seen.length) return [[`“${asker}”`, "query"], [" may look at nothing, and receives nothing."]];
+  const takes = seen.flatMap((j, i) => [[i === 0 ? "" : i === seen.length - 1 ? " and " : ", "],
+    [percent(weights[j]), "weight"], [" from "], [tokens[j], "key"]]);
+  const added = E ? [[`. Added to its own vector ${pair(E)}, that makes ${pair(E.map((entry, d) => entry + output[d]))}.`]] : [["."]];
+  return [[`“${asker}”`, "query"], [` asks with ${pair(q)} and takes `], ...takes, [". It receives "],
+    [pair(output), "value"], [": the values, mixed in these shares"], ...added];
+}
+
+function build({ read, change, reset, draw }) {
+  const { tokens, asker, K, adds, learns, puzzle } = read();
+  const goal = tokens.indexOf(learns);
+  let run = 0, learningNow = false; // another move ends it
+  const moveTo = (q) => {
+    run++;
+    learningNow = false;
+    first.follow([]);
+    change({ q });
+  };
+  const first = askPicture(read(), read, moveTo);
+  const second = sharePicture(read(), (j) => change({ hidden: tokens.map((_, i) => Boolean(read().hidden?.[i]) !== (i === j)) }));
+  const third = receivePicture(read());
+  const say = sentence();
+  const task = element("p", { className: "attn-task", role: "status" });
+
+  const show = (state, before, numbers) => {
+    const q = numbers.slice(0, 2), weights = numbers.slice(2);
+    const output = state.V[0].map((_, d) => dot(weights, state.V.map((v) => v[d])));
+    const found = { scores: K.map((k) => dot(q, k)), weights, output };
+    first.set({ ...state, q }, found, before, goal);
+    second.set(state, found, before);
+    third.set(state, found, before);
+  };
+  let latest = read(), earlier = null;
+  const glide = gliding((numbers) => show(latest, earlier, numbers));
+
+  const learning = button("attn-button", `Let it learn “${learns}”`, () => {
+    const way = learn(read(), goal), mine = ++run;
+    learningNow = true;
+    tween(0, way.length - 1, (at) => {
+      if (mine !== run) return;
+      first.follow(way.slice(0, Math.floor(at) + 1));
+      change({ q: way[Math.floor(at)].map((entry) => Math.round(entry * 1e4) / 1e4) });
+      if (at === way.length - 1) learningNow = false;
+    }, 2500);
+  });
+  const single = button("attn-button", "One step", () => {
+    const { step } = pull(read(), goal);
+    moveTo(inside(read().q.map((entry, d) => entry + step[d])));
+  });
+  const temperature = slider({
+    label: "temperature", min: 0.1, max: 5, step: 0.1, onInput: (number) => change({ temperature: number }),
+  });
+  const size = slider({
+    label: "d_k", min: 1, max: 10, step: 1, show: (power) => String(2 ** power), onInput: (power) => change({ d_k: 2 ** power }),
+  });
+  const scale = choice({ legend: "Scores", labels: ["as they are", "divided by √d_k"], onChoose: (i) => change({ scaled: i === 1 }) });
+  const more = { temperature: [temperature.row], length: [scale.row, size.row], learning: [single] }[adds] ?? [];
+
+  const panel = (title, told, picture) => box("attn-panel",
+    element("p", { className: "attn-panel-title" }, element("b", { className: "attn-panel-name" }, title), ...told.map(coloured)), picture);
+  draw(
+    box("attn-three",
+      panel("Ask. ", [[`The arrow is what “${asker}” looks for, its `], ["query", "query"],
+        ["; a dot is what a word can be found by, its "], ["key", "key"], ["."]], first.picture),
+      panel("Share. ", [["The farther along the arrow a key lies, the wider its ribbon: its "], ["weight", "weight"],
+        [adds === "mask" ? ". Press a word to hide it." : "."]], second.picture),
+      panel("Receive. ", [["A square is what a word hands over, its "], ["value", "value"],
+        [". It pulls as its weight says."]], third.picture)),
+    say.row, box("attn-controls", ...more, ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));
+
+  return (state, before) => {
+    const found = ask(state);
+    [latest, earlier] = [state, before];
+    glide([...state.q, ...found.weights], first.held() || learningNow);
+    second.flow(found.weights);
+    temperature.set(state.temperature);
+    size.set(Math.log2(state.d_k));
+    scale.set(state.scaled ? 1 : 0);
+    say.set(inWords(state, found));
+    if (!puzzle.length) return;
+    const [word, share, insight] = puzzle;
+    const solved = found.weights[tokens.indexOf(word)] >= share;
+    task.textContent = solved ? `✓ ${insight}` : `Puzzle: can you give “${word}” more than ${percent(share)}?`;
+    task.classList.toggle("attn-solved", solved);
+  };
+}
+
+const render = figure({
+  label: "Ask, share, receive",
+  names: ["tokens", "asker", "q", "K", "V", "adds", "temperature", "d_k", "scaled", "hidden", "E", "learns", "puzzle"], build,
+  fixed: ({ tokens, asker, K, V, E, adds, learns, puzzle }) => [tokens, asker, K, V, E, adds, learns, puzzle],
+});
+
+export default { render, ask, pull, learn };

@@ -1,0 +1,71 @@
+// Three heads ask the same words, each with a query and keys of its own; what they receive is added to the word.
+
+const SUM_HEIGHT = 190, SUM_UNIT = 46;
+const PLAIN = { temperature: 1, d_k: 2, scaled: true };
+
+// What each head takes, and where their outputs, one after the other, bring the word.
+function askAll({ E, Q, K, V }) {
+  const found = Q.map((q, h) => ask({ q, K: K[h], V: V[h], ...PLAIN }));
+  const stops = found.reduce((way, { output }) => [...way, way.at(-1).map((entry, d) => entry + output[d])], [E]);
+  return { found, stops };
+}
+
+// Where the name of an arrow stands: to the left of its middle, as one goes along it.
+function beside([x0, y0], [x1, y1]) {
+  const length = Math.hypot(x1 - x0, y1 - y0) || 1;
+  const [u, v] = [(y1 - y0) / length, (x0 - x1) / length];
+  return { x: (x0 + x1) / 2 + 10 * u, y: (y0 + y1) / 2 + 12 * v + 5, "text-anchor": u > 0.5 ? "start" : u < -0.5 ? "end" : "middle" };
+}
+
+function build({ read, change, reset, line: said, tell, draw }) {
+  const { tokens, asker, heads, Q, K } = read();
+  const asks = heads.map((_, h) => askPicture(
+    { tokens, asker: `${asker} in head ${heads[h]}`, K: K[h] }, () => ({ q: read().Q[h] }), (q) => change({ Q: read().Q.with(h, q) }), 220));
+  const place = ([x, y]) => [WIDE / 2 + x * SUM_UNIT, SUM_HEIGHT / 2 - y * SUM_UNIT];
+  const whole = scene(WIDE, SUM_HEIGHT, `The outputs of the heads ${heads.join(", ")}, added to ${asker} one after the other.`);
+  const word = planeArrow("attn-word", place), arrows = heads.map(() => planeArrow("attn-value-arrow", place));
+  const old = arrows.map(() => planeArrow("attn-value-arrow attn-ghost", place));
+  const labels = heads.map((head) => drawing("text", { class: "attn-value-label" }, head));
+  const own = drawing("text", {}, asker);
+  whole.append(word.group, ...old.map((arrow) => arrow.group), ...arrows.map((arrow) => arrow.group), own, ...labels);
+  const shares = heads.map(() => element("p", { className: "attn-head" }));
+
+  draw(
+    box("attn-heads-ask", ...heads.map((head, h) => box("attn-panel",
+      element("p", { className: "attn-panel-title" }, element("b", { className: "attn-role-query" }, head)), asks[h].picture, shares[h]))),
+    element("p", { className: "attn-panel-title" }, `What the heads receive is added to the vector of “${asker}”:`), box("attn-sum-of-heads", whole), said, reset);
+
+  const show = (state, before, numbers) => {
+    const now = { ...state, Q: Q.map((_, h) => numbers.slice(2 * h, 2 * h + 2)) };
+    const { found, stops } = askAll(now);
+    const earlier = before && askAll(before).stops;
+    asks.forEach((one, h) => one.set({ ...PLAIN, q: now.Q[h] }, found[h], before && { q: before.Q[h] }));
+    word.set([0, 0], state.E);
+    arrows.forEach((arrow, h) => {
+      arrow.set(stops[h], stops[h + 1]);
+      old[h].set(...(earlier ? [earlier[h], earlier[h + 1]] : [[0, 0], [0, 0]]));
+      put(labels[h], beside(place(stops[h]), place(stops[h + 1])));
+    });
+    put(own, beside(place([0, 0]), place(state.E)));
+  };
+  let latest, earlier;
+  const glide = gliding((numbers) => show(latest, earlier, numbers));
+
+  return (state, before) => {
+    [latest, earlier] = [state, before];
+    const { found, stops } = askAll(state);
+    glide(state.Q.flat(), asks.some((one) => one.held()));
+    found.forEach(({ weights }, h) => {
+      shares[h].textContent = tokens.map((token, j) => `${token} ${percent(weights[j])}`).join(", ");
+    });
+    const written = found.map(({ output }, h) => `${heads[h]} ${pair(output)}`).join(", ");
+    tell(`The heads write ${written}. Added to ${pair(state.E)}, that makes ${pair(stops.at(-1))}.`);
+  };
+}
+
+const render = figure({
+  label: "Ask, three times", names: ["tokens", "asker", "heads", "E", "Q", "K", "V"], build,
+  fixed: ({ tokens, asker, heads, K }) => [tokens, asker, heads, K],
+});
+
+export default { render, askAll };
