@@ -1,6 +1,7 @@
 // Three heads ask the same words, each with a query and keys of its own; what they receive is added to the word.
 
-const SUM_HEIGHT = 190, SUM_UNIT = 46;
+const HEAD = 220; // how wide the picture of a head is
+const SUM = { height: 176, unit: 38, origin: [146, 112] }; // the picture in which the outputs are added
 const PLAIN = { temperature: 1, d_k: 2, scaled: true };
 
 // What each head takes, and where their outputs, one after the other, bring the word.
@@ -20,9 +21,9 @@ function beside([x0, y0], [x1, y1]) {
 function build({ read, change, reset, line: said, tell, draw }) {
   const { tokens, asker, heads, Q, K } = read();
   const asks = heads.map((_, h) => askPicture(
-    { tokens, asker: `${asker} in head ${heads[h]}`, K: K[h] }, () => ({ q: read().Q[h] }), (q) => change({ Q: read().Q.with(h, q) }), 220));
-  const place = ([x, y]) => [WIDE / 2 + x * SUM_UNIT, SUM_HEIGHT / 2 - y * SUM_UNIT];
-  const whole = scene(WIDE, SUM_HEIGHT, `The outputs of the heads ${heads.join(", ")}, added to ${asker} one after the other.`);
+    { tokens, asker: `${asker} in head ${heads[h]}`, K: K[h] }, () => ({ q: read().Q[h] }), (q) => change({ Q: read().Q.with(h, q) }), HEAD));
+  const place = ([x, y]) => [SUM.origin[0] + x * SUM.unit, SUM.origin[1] - y * SUM.unit];
+  const whole = scene(HEAD, SUM.height, `The outputs of the heads ${heads.join(", ")}, added to ${asker} one after the other.`);
   const word = planeArrow("attn-word", place), arrows = heads.map(() => planeArrow("attn-value-arrow", place));
   const old = arrows.map(() => planeArrow("attn-value-arrow attn-ghost", place));
   const labels = heads.map((head) => drawing("text", { class: "attn-value-label" }, head));
@@ -30,10 +31,12 @@ function build({ read, change, reset, line: said, tell, draw }) {
   whole.append(word.group, ...old.map((arrow) => arrow.group), ...arrows.map((arrow) => arrow.group), own, ...labels);
   const shares = heads.map(() => element("p", { className: "attn-head" }));
 
-  draw(
-    box("attn-heads-ask", ...heads.map((head, h) => box("attn-panel",
-      element("p", { className: "attn-panel-title" }, element("b", { className: "attn-role-query" }, head)), asks[h].picture, shares[h]))),
-    element("p", { className: "attn-panel-title" }, `What the heads receive is added to the vector of “${asker}”:`), box("attn-sum-of-heads", whole), said, reset);
+  const askPanels = heads.map((head, h) => box("attn-panel",
+    element("p", { className: "attn-panel-title" }, element("b", { className: "attn-role-query" }, head)),
+    asks[h].picture, shares[h]));
+  const sumPanel = box("attn-panel attn-sum-of-heads",
+    element("p", { className: "attn-panel-title" }, `What they receive, added to “${asker}”`), whole);
+  draw(box("attn-heads-ask", ...askPanels, sumPanel), said, reset);
 
   const show = (state, before, numbers) => {
     const now = { ...state, Q: Q.map((_, h) => numbers.slice(2 * h, 2 * h + 2)) };
