@@ -1,5 +1,6 @@
 """What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
 
+import hashlib
 import logging
 import os
 import re
@@ -9,7 +10,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from attn.figures import book_script
+from attn.figures import figure_scripts, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
 
@@ -73,7 +74,7 @@ def write_assets(app, exception):
     static.mkdir(exist_ok=True)
     parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
     for name, text in [
-        ("explorables.js", book_script("(() => {", *parts, "})();")),
+        ("explorables.js", shared_script("(() => {", *parts, "})();")),
         weights_script(),
         *model_scripts(),
     ]:
@@ -84,6 +85,24 @@ def write_assets(app, exception):
         shutil.copy(PDF, app.outdir)
 
 
+def bring_figures(app, exception):
+    """Let each page load, before the script that brings them to life, those figures that it shows."""
+    if exception or app.builder.format != "html":
+        return
+    folder = Path(app.outdir, "_static", "figures")
+    folder.mkdir(exist_ok=True)
+    scripts = figure_scripts()
+    for name, text in scripts.items():
+        folder.joinpath(f"{name}.js").write_text(text, encoding="utf-8")
+    for page in Path(app.outdir, "chapters").glob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        for name in sorted(set(re.findall(r'data-explorable="(\w+)"', html))):
+            version = hashlib.sha256(scripts[name].encode()).hexdigest()[:8]
+            tag = f'<script defer src="../_static/figures/{name}.js?v={version}"></script>\n'
+            html = re.sub(r'(?=<script defer[^>]* src="[^"]*page-later\.js)', tag, html, count=1)
+        page.write_text(html, encoding="utf-8")
+
+
 def setup(app):
     for handler in logging.getLogger("sphinx").handlers:
         handler.addFilter(name_place)
@@ -92,5 +111,6 @@ def setup(app):
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)
     app.connect("build-finished", write_assets)
+    app.connect("build-finished", bring_figures, priority=950)  # after the pages were made light
     app.add_js_file("explorables.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

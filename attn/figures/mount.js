@@ -21,6 +21,9 @@ const load = (name) => new Promise((resolve, reject) => {
   document.head.append(element("script", { src: new URL(name, here), onload: resolve, onerror: reject }));
 });
 
+window.attnExplorables = Object.fromEntries(
+  Object.entries(window.attnExplorables ?? {}).map(([name, make]) => [name, make(shared)]));
+
 document.querySelectorAll("[data-explorable]").forEach((el) => {
   const state = JSON.parse(el.querySelector("script").textContent);
   window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el, addressOf, load });
