@@ -87,6 +87,44 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
 
 
 @differentiable
+def rms_norm(X, gain, *, epsilon=1e-5):
+    """Give the squares of every row mean 1, then scale each entry: a layer norm without mean and bias.
+
+    Parameters
+    ----------
+    X : array_like, shape (..., d_model)
+    gain : array_like, shape (d_model,)
+    epsilon : float
+        Added to the mean of the squares, so that a row of zeros stays one.
+
+    Returns
+    -------
+    array, shape (..., d_model)
+
+    Raises
+    ------
+    FloatingPointError
+        If entries are so large that their squares cannot be held.
+
+    Notes
+    -----
+    Zhang and Sennrich 2019.
+    """
+    X, gain = as_floats(X=X, gain=gain)
+    if X.ndim == 0 or gain.shape != X.shape[-1:]:
+        raise ValueError(f"X and gain do not fit each other: their shapes are {X.shape}, {gain.shape}")
+    with np.errstate(over="raise"):  # entries whose squares cannot be held
+        inverse = 1 / np.sqrt(row_means(X**2) + epsilon)
+    normal = X * inverse
+
+    def backward(grad):
+        grad_normal = grad * gain
+        return inverse * (grad_normal - normal * row_means(grad_normal * normal)), column_sums(grad * normal)
+
+    return normal * gain, backward
+
+
+@differentiable
 def relu(X):
     """Set negative entries to zero."""
     (X,) = as_floats(X=X)
@@ -106,6 +144,19 @@ def gelu(X):
     tail = 0.5 * bell * series
     below = np.where(X < 0, tail, 1 - tail)
     return X * below, lambda grad: (grad * (below + X * bell * (2 * np.pi) ** -0.5),)
+
+
+@differentiable
+def gated(X, gate):
+    """Let each entry through as far as its gate is open: X times SiLU(gate), where SiLU(g) = g / (1 + e^-g)."""
+    X, gate = as_floats(X=X, gate=gate)
+    share = 0.5 + 0.5 * np.tanh(0.5 * gate)  # 1 / (1 + e^-g), which this way cannot overflow
+    opened = gate * share
+
+    def backward(grad):
+        return grad * opened, grad * X * (share + opened * (1 - share))
+
+    return X * opened, backward
 
 
 NONLINEARITIES = {"relu": relu, "gelu": gelu}
@@ -134,6 +185,27 @@ def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
     if activation not in NONLINEARITIES:
         raise ValueError(f"activation must be one of {', '.join(NONLINEARITIES)}, but is {activation!r}")
     return linear(NONLINEARITIES[activation](linear(X, W_1, b_1)), W_2, b_2)
+
+
+def gated_feed_forward(X, W_1, W_2, W_3):
+    """Widen every row twice, let one of the two gate the other, and narrow it again (SwiGLU).
+
+    Parameters
+    ----------
+    X : array_like, shape (..., d_model)
+    W_1, W_3 : array_like, shape (d_model, d_ff)
+        For the gates, and for what they let through: named as in Llama.
+    W_2 : array_like, shape (d_ff, d_model)
+
+    Returns
+    -------
+    array, shape (..., d_model)
+
+    Notes
+    -----
+    (SiLU(X W_1) * X W_3) W_2: Shazeer 2020.
+    """
+    return linear(gated(linear(X, W_3), linear(X, W_1)), W_2)
 
 
 @differentiable

@@ -9,7 +9,8 @@ from attn.positions import POSITIONS
 CHOICES = {
     "positions": POSITIONS,
     "norm": ("pre", "post", "none"),
-    "activation": ("gelu", "relu"),
+    "norm_type": ("layer", "rms"),
+    "activation": ("gelu", "relu", "swiglu"),
     "biases": ("all", "mlp", "none"),
     "unembedding": ("tied", "separate", "none"),
 }
@@ -40,7 +41,10 @@ class TransformerConfig:
     norm : {"pre", "post", "none"}
         Whether the residual stream is normalised before each sublayer and once at the end (GPT-2), or
         after each sublayer and once at the beginning (BERT).
-    activation : {"gelu", "relu"}
+    norm_type : {"layer", "rms"}
+        Layer norm, or the root of the mean square alone, without mean and bias (Llama).
+    activation : {"gelu", "relu", "swiglu"}
+        With "swiglu" the MLP is gated: it has a third matrix, W_3, and no biases.
     biases : {"all", "mlp", "none"}
         Whether attention, MLP and a separate unembedding have biases, or the last two alone.
     unembedding : {"tied", "separate", "none"}
@@ -71,6 +75,7 @@ class TransformerConfig:
     positions: str = "learned"
     max_distance: int | None = None
     norm: str = "pre"
+    norm_type: str = "layer"
     activation: str = "gelu"
     biases: str = "all"
     unembedding: str = "tied"
@@ -105,6 +110,8 @@ class TransformerConfig:
         positions = POSITIONS[self.positions]
         if self.n_heads % self.n_key_heads:
             raise ValueError(f"n_key_heads must divide n_heads, but {self.n_key_heads} does not divide {self.n_heads}")
+        if self.activation == "swiglu" and self.biases != "none":
+            raise ValueError(f"a gated MLP has no biases, but biases are {self.biases!r}: say biases='none'")
         if self.max_distance is not None and positions.max_distance is None:
             raise ValueError(f"positions {self.positions!r} have no max_distance, but it is {self.max_distance}")
         if positions.needs and getattr(self, positions.needs) is None:
@@ -131,7 +138,8 @@ def shapes(config):
     """
     d_model, heads, key_heads, d_k = config.d_model, config.n_heads, config.n_key_heads, config.d_k
     positions = POSITIONS[config.positions]
-    norm = {} if config.norm == "none" else {"norm": {"gain": (d_model,), "bias": (d_model,)}}
+    norm = {"gain": (d_model,), **({"bias": (d_model,)} if config.norm_type == "layer" else {})}
+    norm = {} if config.norm == "none" else {"norm": norm}
     attention = {
         **norm,
         **{"W_Q": (heads, d_model, d_k), "W_K": (key_heads, d_model, d_k), "W_V": (key_heads, d_model, d_k)},
@@ -144,7 +152,8 @@ def shapes(config):
         layer["cross"] = {**attention, **biases}
     if config.d_ff:
         mlp_biases = {"b_1": (config.d_ff,), "b_2": (d_model,)} if config.biases != "none" else {}
-        layer["mlp"] = {**norm, "W_1": (d_model, config.d_ff), "W_2": (config.d_ff, d_model), **mlp_biases}
+        gate = {"W_3": (d_model, config.d_ff)} if config.activation == "swiglu" else {}
+        layer["mlp"] = {**norm, "W_1": (d_model, config.d_ff), "W_2": (config.d_ff, d_model), **gate, **mlp_biases}
     last = {"W": (d_model, config.vocab_size), **({"b": (config.vocab_size,)} if config.biases != "none" else {})}
     return {
         "embedding": (config.vocab_size, d_model),
@@ -190,7 +199,7 @@ def check_params(params, config):
 
 PARTS = {  # which parameters are counted together
     "attention": ("W_Q", "W_K", "W_V", "W_O"),
-    "mlp": ("W_1", "W_2"),
+    "mlp": ("W_1", "W_2", "W_3"),
     "embedding": ("embedding",),
     "unembedding": ("W",),
     "positions": (),  # all that have no other place
@@ -276,8 +285,25 @@ def share_of_pairs(config, n_tokens):
         two for each number of a key and of a value that is met.
     """
     pairs = 4 * n_tokens * config.n_heads * config.d_k
-    matrices = 2 * config.d_model * (2 * (config.n_heads + config.n_key_heads) * config.d_k + 2 * config.d_ff)
+    mlp = (3 if config.activation == "swiglu" else 2) * config.d_ff
+    matrices = 2 * config.d_model * (2 * (config.n_heads + config.n_key_heads) * config.d_k + mlp)
     return pairs / (pairs + matrices)
+
+
+def _llama(vocab_size, **sizes):
+    """A released model of 2023 or 2024: nothing in it has a bias."""
+    return TransformerConfig(
+        vocab_size=vocab_size, positions="rotary", norm_type="rms", activation="swiglu", biases="none",
+        unembedding="separate", epsilon=1e-5, **sizes,
+    )  # fmt: skip
+
+
+# From the config.json of each release.
+RELEASED = {
+    "Llama 2 7B": _llama(32_000, d_model=4096, n_heads=32, n_layers=32, d_ff=11_008),
+    "Mistral 7B": _llama(32_000, d_model=4096, n_heads=32, n_layers=32, d_ff=14_336, n_key_heads=8),
+    "Llama 3 8B": _llama(128_256, d_model=4096, n_heads=32, n_layers=32, d_ff=14_336, n_key_heads=8),
+}
 
 
 def _gpt3(n_layers, d_model, n_heads, d_k):

@@ -20,7 +20,7 @@ from attn.interventions import (
     replace_rows,
     replace_values,
 )
-from attn.layers import embedding, feed_forward, layer_norm, linear, unembedding
+from attn.layers import embedding, feed_forward, gated_feed_forward, layer_norm, linear, rms_norm, unembedding
 from attn.parameters import check_params, shapes
 from attn.positions import POSITIONS, masked
 from attn.threads import on_one_thread
@@ -171,12 +171,16 @@ def _embed(params, config, tokens, token_types=None, start=0):
 
 def _pre_norm(X, p, config):
     """Normalise what a sublayer reads, if the config says so."""
-    return layer_norm(X, **p["norm"], epsilon=config.epsilon) if config.norm == "pre" else X
+    return _normalised(X, p, config) if config.norm == "pre" else X
 
 
 def _post_norm(X, p, config):
     """Normalise the residual stream itself, if the config says so."""
-    return layer_norm(X, **p["norm"], epsilon=config.epsilon) if config.norm == "post" else X
+    return _normalised(X, p, config) if config.norm == "post" else X
+
+
+def _normalised(X, p, config):
+    return {"layer": layer_norm, "rms": rms_norm}[config.norm_type](X, **p["norm"], epsilon=config.epsilon)
 
 
 def _self_attention(X, p, config, mask, number, cache, start, interventions):
@@ -207,6 +211,8 @@ def _attend(Q, K, V, p, config, mask, bias=None):
 
 
 def _mlp(X, p, config):
+    if config.activation == "swiglu":
+        return gated_feed_forward(X, p["W_1"], p["W_2"], p["W_3"])
     return feed_forward(X, p["W_1"], p.get("b_1"), p["W_2"], p.get("b_2"), activation=config.activation)
 
 

@@ -8,7 +8,17 @@ from differences import assert_gradients
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Tape, softmax
-from attn.layers import embedding, feed_forward, layer_norm, linear, relu, unembedding
+from attn.layers import (
+    embedding,
+    feed_forward,
+    gated,
+    gated_feed_forward,
+    layer_norm,
+    linear,
+    relu,
+    rms_norm,
+    unembedding,
+)
 
 
 def arrays(*shapes, seed=0):
@@ -20,6 +30,9 @@ LAYERS = {
     "linear": (linear, [(2, 5, 7), (7, 3), (3,)]),
     "linear without bias": (linear, [(2, 5, 7), (7, 3)]),
     "layer norm": (layer_norm, [(2, 5, 7), (7,), (7,)]),
+    "rms norm": (rms_norm, [(2, 5, 7), (7,)]),
+    "gated": (gated, [(2, 5, 7), (2, 5, 7)]),
+    "gated feed-forward": (gated_feed_forward, [(2, 5, 7), (7, 11), (11, 3), (7, 11)]),
     "feed-forward, relu": (feed_forward, [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
     "feed-forward, gelu": (lambda *a: feed_forward(*a, activation="gelu"), [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
     "embedding": (lambda table: embedding([[3, 0, 3], [1, 3, 0]], table), [(5, 7)]),
@@ -40,6 +53,17 @@ def test_layers_agree_with_pytorch(torch):
     assert_allclose(linear(X, W, b), functional.linear(x, w.T, c), atol=1e-12)
     assert_allclose(layer_norm(X, gain, bias), functional.layer_norm(x, (7,), g, h), atol=1e-12)
     assert_allclose(layer_norm(X, gain, bias, epsilon=1e-2), functional.layer_norm(x, (7,), g, h, eps=1e-2), atol=1e-12)
+
+
+def test_the_layers_of_llama_agree_with_pytorch(torch):
+    functional = torch.nn.functional
+    X, gain, W_1, W_2, W_3 = arrays((2, 5, 7), (7,), (7, 11), (11, 7), (7, 11))
+    x, g, w_1, w_2, w_3 = map(torch.tensor, (X, gain, W_1, W_2, W_3))
+    assert_allclose(rms_norm(X, gain, epsilon=1e-2), functional.rms_norm(x, (7,), g, eps=1e-2), atol=1e-12)
+    expected = functional.silu(x @ w_1) * (x @ w_3) @ w_2
+    assert_allclose(gated_feed_forward(X, W_1, W_2, W_3), expected, atol=1e-12)
+    far = np.array([[-800.0, 800.0]])
+    assert_array_equal(gated(np.ones((1, 2)), far), [[0, 800]])
 
 
 def test_gelu_is_that_of_pytorch_within_its_stated_error(torch):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from attn.parameters import (
     CHOICES,
     GPT3,
+    RELEASED,
     TransformerConfig,
     cache_bytes,
     count_parameters,
@@ -52,6 +53,11 @@ def test_the_released_models_are_counted_to_the_last_parameter():
     assert count_parameters(GPT3["175B"])["total"] == 174_604_259_328
     gpt2 = TransformerConfig(vocab_size=50_257, d_model=768, n_heads=12, n_layers=12, n_positions=1024)
     assert count_parameters(gpt2)["total"] == 124_439_808
+    llama_2, mistral, llama_3 = (RELEASED[name] for name in ("Llama 2 7B", "Mistral 7B", "Llama 3 8B"))
+    assert count_parameters(llama_2)["total"] == 6_738_415_616
+    assert count_parameters(mistral)["total"] == 7_241_732_096
+    assert count_parameters(llama_3)["total"] == 8_030_261_248
+    assert cache_bytes(llama_3, 8192) == 2**30 == cache_bytes(llama_2, 8192) / 4  # a quarter of the key heads
     bert = replace(gpt2, vocab_size=30_522, n_positions=512, norm="post", n_token_types=2, unembedding="none")
     assert count_parameters(bert)["total"] == 109_482_240 - 768 * 769  # BERT's pooler is left out
 
@@ -65,7 +71,7 @@ configs = st.fixed_dictionaries(
         "cross": st.booleans(),
         "n_token_types": st.sampled_from([0, 2]),
     }
-)
+).filter(lambda choices: choices["activation"] != "swiglu" or choices["biases"] == "none")
 
 
 @settings(max_examples=200)
@@ -116,6 +122,7 @@ def test_a_wrong_size_is_refused_by_name(wrong):
     [
         ({"positions": "where"}, "positions must be one of learned, sinusoid, .* but is 'where'"),
         ({"norm": "both"}, "norm must be one of pre, post, none, but is 'both'"),
+        ({"activation": "swiglu"}, "a gated MLP has no biases, but biases are 'all'"),
         ({"activation": "swish"}, "but is 'swish'"),
         ({"biases": True}, "biases must be one of all, mlp, none, but is True"),
         ({"unembedding": "shared"}, "but is 'shared'"),

@@ -45,7 +45,10 @@ class InPyTorch:
         self.torch, self.config = torch, config
 
     def norm(self, X, p):
-        return self.torch.nn.functional.layer_norm(X, X.shape[-1:], p["gain"], p["bias"], self.config.epsilon)
+        functional = self.torch.nn.functional
+        if self.config.norm_type == "rms":
+            return functional.rms_norm(X, X.shape[-1:], p["gain"], self.config.epsilon)
+        return functional.layer_norm(X, X.shape[-1:], p["gain"], p["bias"], self.config.epsilon)
 
     def before(self, X, p):
         return self.norm(X, p["norm"]) if self.config.norm == "pre" else X
@@ -94,6 +97,8 @@ class InPyTorch:
         return table
 
     def mlp(self, X, p):
+        if self.config.activation == "swiglu":
+            return self.torch.nn.functional.silu(X @ p["W_1"]) * (X @ p["W_3"]) @ p["W_2"]
         hidden = X @ p["W_1"] + (p.get("b_1", 0))
         hidden = getattr(self.torch.nn.functional, self.config.activation)(hidden)
         return hidden @ p["W_2"] + (p.get("b_2", 0))
@@ -145,6 +150,15 @@ MODELS = {
     "as the paper writes it": {"positions": "sinusoid", "biases": "mlp", "unembedding": "separate"},
     "without biases or MLP": {"biases": "none", "d_ff": 0},
     "grouped queries, heads of their own size": {"n_key_heads": 1, "d_k": 6, "positions": "rotary"},
+    "Llama 3": {
+        "norm_type": "rms",
+        "activation": "swiglu",
+        "biases": "none",
+        "positions": "rotary",
+        "n_key_heads": 1,
+        "unembedding": "separate",
+        "d_k": 4,
+    },
     "another scale and epsilon": {"scale": 1.0, "epsilon": 0.1, "unembedding": "separate"},
 }
 
