@@ -73,7 +73,9 @@ def write_assets(app, exception):
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
     parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    static.joinpath("figures").mkdir(exist_ok=True)
     for name, text in [
+        *((f"figures/{name}.js", text) for name, text in figure_scripts().items()),
         ("explorables.js", shared_script("(() => {", *parts, "})();")),
         weights_script(),
         *model_scripts(),
@@ -89,11 +91,7 @@ def bring_figures(app, exception):
     """Let each page load, before the script that brings them to life, those figures that it shows."""
     if exception or app.builder.format != "html":
         return
-    folder = Path(app.outdir, "_static", "figures")
-    folder.mkdir(exist_ok=True)
     scripts = figure_scripts()
-    for name, text in scripts.items():
-        folder.joinpath(f"{name}.js").write_text(text, encoding="utf-8")
     for page in Path(app.outdir, "chapters").glob("*.html"):
         html = page.read_text(encoding="utf-8")
         for name in sorted(set(re.findall(r'data-explorable="(\w+)"', html))):

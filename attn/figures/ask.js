@@ -110,7 +110,8 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = WIDE) {
   return { picture, set, held: grip.held, follow };
 }
 
-const coloured = ([text, role]) => (role ? element("b", { className: `attn-role-${role}` }, text) : text);
+const ROLES = { query: "attn-role-query", key: "attn-role-key", weight: "attn-role-weight", value: "attn-role-value" };
+const coloured = ([text, role]) => (role ? element("b", { className: ROLES[role] }, text) : text);
 
 // A sentence whose parts have the colours of their roles.
 function sentence() {
