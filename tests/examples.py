@@ -164,7 +164,7 @@ MOVES = {
         (push, "The question of it", "ArrowRight"),
         (push, "The question of it", "Shift+ArrowDown"),
         (press, "Point at sat"),
-        (press, "Let it learn “cat”"),
+        (press, "Let it learn to find “cat”"),
     ],
     "ask_three_times": [(push, "The question of it in head <i>two", "Shift+ArrowLeft"), (touch, ".attn-pressed", 1)],
     "scaling": [

@@ -250,7 +250,7 @@ def test_what_changes_glides_and_learning_leaves_a_trail_that_ends(blank):
     }""")
     press(page, "Point at sat")
     page.wait_for_function("new Set(window.places).size > 2")
-    press(page, "Let it learn “cat”")
+    press(page, "Let it learn to find “cat”")
     page.wait_for_function("document.querySelectorAll('.attn-trail')[0].getAttribute('points').split(' ').length > 20")
 
 

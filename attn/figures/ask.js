@@ -24,7 +24,7 @@ function pull(state, goal) {
 
 const inside = (q) => q.map((entry, d) => Math.max(-REACH[d], Math.min(d ? 2.9 : REACH[d], entry)));
 const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
-const percent = (weight) => `${Math.round(100 * weight)} %`;
+const percent = (weight) => `${format(100 * weight, 1)} %`;
 
 function put(node, attributes) {
   Object.entries(attributes).forEach(([name, value]) =>
@@ -76,11 +76,12 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = WIDE) {
     };
     return { group, set };
   });
+  const head = drawing("path", { d: "M11,0L-11,-11L-6,0L-11,11Z", class: "attn-grip" });
   const grip = handle({
     label: `The question of ${asker}`,
     onMove: (place) => onMove(inside(fromPlane(place).map((entry) => Math.round(entry * 20) / 20))),
     onStep: (step) => onMove(inside(read().q.map((entry, d) => entry + 0.1 * step[d]))),
-  }, drawing("circle", { r: 10, class: "attn-grip" }));
+  }, head);
   picture.append(along.node, trail, ghost.node, shaft.node, ...feet.flatMap(([fall, foot]) => [fall.node, foot]),
     ...keys.map((key) => key.group), ...(adds === "learning" ? [mean, meanName] : []), grip.group, towards.group);
 
@@ -99,6 +100,7 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = WIDE) {
       keys[j].set(weights[j], state.hidden?.[j]);
     });
     grip.set(tip, length, pair(q));
+    put(head, { transform: `rotate(${(Math.atan2(tip[1] - root[1], tip[0] - root[0]) * 180) / Math.PI})` });
     if (adds !== "learning") return;
     const { mean: center, step } = pull(state, goal);
     const [cx, cy] = inPlane(center);

@@ -1,8 +1,8 @@
 // Ask, share, receive: the one picture of attention. A query as an arrow that the reader turns, how far along it each key
 // lies, ribbons as wide as the weights, and values that pull the output. Chapters add one thing each.
 
-const SHARE_HEIGHT = 160, RECEIVE_HEIGHT = 164;
-const TABLE = { left: 46, zero: 60, bars: 34, percent: 142, ribbon: 148, end: 268 }; // where in the middle picture things stand
+const SHARE_HEIGHT = 170, RECEIVE_HEIGHT = 164;
+const TABLE = { left: 46, zero: 58, bars: 34, percent: 146, ribbon: 152, end: 268 }; // where in the middle picture things stand
 const STEPS = 160, RATE = 0.08, DROPS = 30;
 
 // The way of the query while it learns, to its last step or the edge of the plane.
@@ -22,8 +22,8 @@ function learn(state, goal) {
 function sharePicture({ tokens, asker, adds }, onCut) {
   const picture = scene(WIDE, SHARE_HEIGHT, `The shares of ${tokens.join(", ")} as ribbons into ${asker}.`);
   if (adds === "mask") picture.setAttribute("role", "group");
-  const rows = tokens.map((_, j) => 40 + (80 * j) / (tokens.length - 1 || 1));
-  const arrival = { top: 25, height: SHARE_HEIGHT - 50 };
+  const rows = tokens.map((_, j) => 50 + (80 * j) / (tokens.length - 1 || 1));
+  const arrival = { top: 35, height: 110 };
   const parts = tokens.map((token, j) => {
     const [y, y1] = [rows[j], rows[j] + 5];
     const ribbon = drawing("path", { class: "attn-ribbon" });
@@ -39,7 +39,9 @@ function sharePicture({ tokens, asker, adds }, onCut) {
     picture.append(old, group);
     return { group, ribbon, bar, share, old };
   });
-  picture.append(line("attn-axis", [TABLE.zero, 6], [TABLE.zero, SHARE_HEIGHT - 6]).node,
+  const titles = [["score", TABLE.zero, "start"], ["weight", TABLE.percent, "end"]].map(([name, x, side]) =>
+    drawing("text", { x, y: 16, class: "attn-column", "text-anchor": side }, name));
+  picture.append(...titles, line("attn-axis", [TABLE.zero, 26], [TABLE.zero, SHARE_HEIGHT - 6]).node,
     drawing("rect", { x: TABLE.end, y: arrival.top, width: 8, height: arrival.height, rx: 4, class: "attn-asker" }),
     drawing("text", { x: TABLE.end + 14, y: arrival.top + arrival.height / 2 + 5, class: "attn-asker" }, asker));
   const arrivesAt = (weights, j) => arrival.top + arrival.height * (sum(weights.slice(0, j)) + weights[j] / 2);
@@ -168,7 +170,7 @@ function build({ read, change, reset, draw }) {
   let latest = read(), earlier = null;
   const glide = gliding((numbers) => show(latest, earlier, numbers));
 
-  const learning = button("attn-button", `Let it learn “${learns}”`, () => {
+  const learning = button("attn-button", `Let it learn to find “${learns}”`, () => {
     const way = learn(read(), goal), mine = ++run;
     learningNow = true;
     tween(0, way.length - 1, (at) => {
@@ -215,7 +217,7 @@ function build({ read, change, reset, draw }) {
     if (!puzzle.length) return;
     const [word, share, insight] = puzzle;
     const solved = found.weights[tokens.indexOf(word)] >= share;
-    task.textContent = solved ? `✓ ${insight}` : `Puzzle: can you give “${word}” more than ${percent(share)}?`;
+    task.textContent = solved ? `✓ ${insight}` : `Puzzle: can you give “${word}” more than ${Math.round(100 * share)} %?`;
     task.classList.toggle("attn-solved", solved);
   };
 }
