@@ -115,8 +115,8 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = WIDE) {
 const ROLES = { query: "attn-role-query", key: "attn-role-key", weight: "attn-role-weight", value: "attn-role-value" };
 const coloured = ([text, role]) => (role ? element("b", { className: ROLES[role] }, text) : text);
 
-// A sentence whose parts have the colours of their roles.
-function sentence() {
+// A line whose parts have the colours of their roles.
+function colouredLine() {
   const row = element("p", { className: "attn-say", "aria-live": "polite" });
   const set = (parts) => row.replaceChildren(...parts.map(coloured));
   return { row, set };

@@ -102,7 +102,7 @@ function receivePicture({ tokens, asker, V, E }) {
   const ghost = drawing("circle", { r: 9, class: "attn-out attn-ghost" }), out = drawing("circle", { r: 9, class: "attn-out" });
   const said = drawing("text", { class: "attn-out-label" });
   const word = planeArrow("attn-word", place), moved = planeArrow("attn-value-arrow", place);
-  picture.append(drawing("polygon", { points: V.map((v) => place(v).map((x) => x.toFixed(1))).join(" "), class: "attn-between" }),
+  picture.append(drawing("polygon", { points: V.map((v) => place(v).map((x) => x.toFixed(1))).join(" "), class: "attn-hull" }),
     ...springs.map((spring) => spring.node), ghost);
   V.forEach((v, j) => {
     const [x, y] = place(v);
@@ -156,7 +156,7 @@ function build({ read, change, reset, draw }) {
   const first = askPicture(read(), read, moveTo);
   const second = sharePicture(read(), (j) => change({ hidden: tokens.map((_, i) => Boolean(read().hidden?.[i]) !== (i === j)) }));
   const third = receivePicture(read());
-  const say = sentence();
+  const say = colouredLine();
   const task = element("p", { className: "attn-task", role: "status" });
 
   const show = (state, before, numbers) => {
