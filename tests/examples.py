@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, fill, key, point, press, touch, words
+from hands import choose, click, drag, fill, hold, key, point, press, touch, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -131,12 +131,14 @@ MOVES = {
         (words, "who knows who"),
     ],
     "softmax": [
-        (key, "fox", "End"),
-        (key, "the", "ArrowLeft"),
+        (hold, "score of fox", "Shift+ArrowRight"),
+        (hold, "score of the", "ArrowDown"),
+        (drag, "score of dog", 60),
+        (drag, "score of dog", -900),
         (key, "temperature", "ArrowRight"),
-        (key, "added to every score", "Home"),
-        (words, "the new fox"),
-        (key, "fox", "Home"),
+        (key, "added to every score", "End"),
+        (words, "the new extraordinary-fox"),
+        (drag, "score of new", 900),
         (key, "temperature", "Home"),
     ],
     "query_plane": [(key, "q₁", "End"), (key, "q₂", "ArrowLeft"), (words, "one two three"), (key, "q₁", "Home")],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, press, words
+from hands import bring, click, control, drag, handle, hold, press, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -227,17 +227,40 @@ def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
     assert query() == [0, 1]
 
 
+def test_a_bar_follows_the_hand_that_holds_its_end_and_says_where_its_scale_ends(blank):
+    page = blank(SoftmaxExplorer(["fox", "dog", "the"], [0, 0, 0]))
+    scene, held = page.locator(".attn-scene"), handle(page, "score of dog")
+    place, told = held.locator(".attn-knob"), page.locator(".attn-detail")
+    full = scene.bounding_box()["width"] * 438 / 640  # the length of a weight of 1
+    before = place.bounding_box()
+    drag(page, "score of dog", 0.2 * full)
+    after = place.bounding_box()
+    assert after["x"] - before["x"] == pytest.approx(0.2 * full, abs=1.5) and after["y"] == before["y"]
+    assert told.inner_text().startswith("“dog” went from 0.333 to 0.53")
+    assert page.locator(".attn-ghost[visibility=visible]").count() == 6
+    drag(page, "score of dog", full)
+    assert (
+        held.get_attribute("aria-valuenow") == "5" and "Its score is at the end of the scale, 5." in told.inner_text()
+    )
+    hold(page, "score of dog", "Shift+ArrowLeft")
+    assert held.get_attribute("aria-valuetext") == "score 4.50, weight 0.978"
+    page.mouse.move(0, 0)
+    assert held.get_attribute("aria-valuenow") == "4.5", "what is let go of stays"
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
-    page = blank(EACH["softmax"], forced_colors="active", dark=dark)
-    ink, paper, border = page.evaluate(
+    bar = '<div class="attn-explorable"><span class="attn-bar"></span></div>'
+    page = blank(bar, EACH["softmax"], forced_colors="active", dark=dark)
+    ink, paper, border, share = page.evaluate(
         """() => {
           const [bar, colour] = [document.querySelector(".attn-bar"), (style) => style.backgroundColor];
           return [getComputedStyle(bar, "::before"), getComputedStyle(bar)].map(colour)
-            .concat(getComputedStyle(bar).borderTopColor);
+            .concat(getComputedStyle(bar).borderTopColor, getComputedStyle(document.querySelector(".attn-share")).fill);
         }"""
     )
-    assert re.findall(r"\d+", ink)[:3] == re.findall(r"\d+", border)[:3] != re.findall(r"\d+", paper)[:3]
+    same = {tuple(re.findall(r"\d+", colour)[:3]) for colour in (ink, border, share)}
+    assert len(same) == 1 and not same & {tuple(re.findall(r"\d+", paper)[:3])}
 
 
 FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"

@@ -43,6 +43,21 @@ def test_the_softmax_explorer_computes_what_the_package_computes(js, temperature
     assert_allclose(found, softmax((scores + offset) / temperature), atol=1e-12)
 
 
+@pytest.mark.parametrize(("temperature", "offset"), [(1, 0), (0.1, 50), (5, -3)])
+def test_a_bar_that_is_dragged_gets_the_score_of_its_weight_or_the_bound_before_it(js, temperature, offset):
+    state = {"scores": [0.5, -1, 0.2, -5], "temperature": temperature, "offset": offset}
+    others = np.delete(np.exp(np.array(state["scores"]) / temperature), 1).sum()
+    for weight in (-3, 0, 0.05, 0.3, 0.999, 1, 7):
+        found = js("attn.softmax.scoreFor", state, 1, weight)
+        wanted = (
+            temperature * np.log(weight / (1 - weight) * others) if 0 < weight < 1 else np.inf * np.sign(weight - 0.5)
+        )
+        assert found == pytest.approx(np.clip(wanted, -5, 5), abs=0.0051)
+        if abs(found) < 5:
+            scores = np.array([0.5, found, 0.2, -5])
+            assert softmax((scores + offset) / temperature)[1] == pytest.approx(weight, abs=0.02)
+
+
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_the_query_plane_computes_what_the_package_computes(js, n):
     rng = np.random.default_rng(2)

@@ -34,9 +34,13 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function drawing(tag, attributes = {}, ...children) {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  redraw(node, attributes);
   node.append(...children);
   return node;
+}
+
+function redraw(node, attributes) {
+  Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
 }
 
 function format(number, digits = 2) {
@@ -115,6 +119,11 @@ function handle({ label, onMove, onStep }, ...marks) {
     group.setAttribute("aria-valuetext", said);
   };
   return { group, set, held: () => grip !== null };
+}
+
+// How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
+function sceneWidth() {
+  return matchMedia("(max-width: 480px)").matches ? 340 : 640;
 }
 
 function sum(numbers) {
