@@ -248,6 +248,24 @@ def test_a_bar_follows_the_hand_that_holds_its_end_and_says_where_its_scale_ends
     assert held.get_attribute("aria-valuenow") == "4.5", "what is let go of stays"
 
 
+def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed_in_each_head(blank):
+    figure = heads_explorer()
+    page = blank(figure, explorer())
+    scene = page.locator(".attn-scene").first
+    for word, press_it in [("Harry", None), ("wizard", "click"), ("met", "ArrowRight")]:
+        if press_it == "click":
+            page.locator(".attn-sentence label", has_text=word).first.click()
+        elif press_it:
+            page.keyboard.press(press_it)
+        figure.query = figure.tokens.index(word)
+        widths = [float(arc.get_attribute("stroke-width")) for arc in scene.locator(".attn-arc").all()]
+        np.testing.assert_allclose(widths, 1 + 11 * figure.weights[:, figure.query].ravel(), atol=1e-9)
+        assert scene.get_attribute("aria-label").startswith(f"Where “{word}” looks. one: ")
+        assert page.get_by_role("radio", name=word).is_checked()
+    old = page.locator(".attn-ghost").first
+    assert old.get_attribute("visibility") == "visible" and control(page, "wizard").count() == 1
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
     bar = '<div class="attn-explorable"><span class="attn-bar"></span></div>'

@@ -244,6 +244,39 @@ function choice({ legend, labels, onChoose }) {
   return { row, set };
 }
 
+// A sentence: a choice of one of its words, each in the middle of its share of the line, below the arcs that leave it.
+function sentence(options) {
+  const line = choice(options);
+  line.row.classList.add("attn-sentence");
+  line.row.querySelectorAll("label").forEach((label, i) => {
+    label.style.gridColumn = i + 1;
+    label.title = options.labels[i];
+  });
+  return line;
+}
+
+// Arcs from one word of n to each of them, as wide as its weight; `set(from, weights)` draws them from a place that may lie
+// between two words, on its way from one to the other.
+function arcs(n, [wide, tall], base) {
+  const across = (i) => ((i + 0.5) * wide) / n;
+  const lines = Array.from({ length: n }, () => drawing("path", { class: "attn-arc" }));
+  const dots = lines.map((_, i) => drawing("circle", { cx: across(i), cy: base, class: "attn-share" }));
+  const set = (from, weights) => weights.forEach((weight, i) => {
+    const high = base - 2 * tall * Math.abs((from - i) / (n - 1)) ** 0.6;
+    redraw(lines[i], {
+      d: `M${across(from)},${base}Q${across((from + i) / 2)},${high},${across(i)},${base}`,
+      "stroke-width": 1 + 11 * weight, opacity: 0.2 + 0.8 * weight,
+    });
+    redraw(dots[i], { r: 2 + 6 * Math.sqrt(weight) });
+  });
+  return { group: drawing("g", {}, ...lines, ...dots), set, across };
+}
+
+// What only some readers want to see, folded away.
+function folded(title, ...nodes) {
+  return element("details", { className: "attn-folded" }, element("summary", {}, title), ...nodes);
+}
+
 // A heading of a column ("col") or row ("row") of a table, from its text.
 function heading(scope, className = "") {
   return (text) => element("th", { scope, className }, text);
