@@ -149,6 +149,8 @@ MOVES = {
         (click, "divided by √d_k"),
     ],
     "mask": [
+        (hold, "edge of the mask", "ArrowRight"),
+        (drag, "edge of the mask", -900),
         (click, "itself and the word before"),
         (click, "zero after softmax"),
         (click, "all but itself"),

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import traitlets
-from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
+from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
 from hands import bring, click, control, drag, handle, hold, press, words
 from looks import LOOK, changes
 
@@ -264,6 +264,55 @@ def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed_in_each_hea
         assert page.get_by_role("radio", name=word).is_checked()
     old = page.locator(".attn-ghost").first
     assert old.get_attribute("visibility") == "visible" and control(page, "wizard").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_edge_of_a_mask_lies_between_what_is_seen_and_what_is_hidden_and_is_dragged(blank, width):
+    page = blank('<div id="fold" style="display: none">', EACH["mask"], width=width)
+    page.evaluate("document.getElementById('fold').style.display = 'block'")
+    cells, grip = page.locator("button.attn-cell"), handle(page, "edge of the mask")
+    knob, edge = grip.locator(".attn-knob"), page.locator(".attn-edge")
+    boxes = [cell.bounding_box() for cell in cells.all()[:5]]
+
+    def lies_after(ahead):
+        box = knob.bounding_box()
+        found = sum(box["x"] + box["width"] / 2 > cell["x"] + cell["width"] / 2 for cell in boxes) - 1
+        hidden = [cell.inner_text() == "–" for cell in cells.all()]
+        return found == ahead and np.array_equal(hidden, ~np.tri(5, k=ahead, dtype=bool).ravel())
+
+    page.wait_for_function("document.querySelector('.attn-edge').getBoundingClientRect().width > 50")
+    assert lies_after(0)
+    assert edge.bounding_box()["x"] == pytest.approx(boxes[0]["x"] + boxes[0]["width"], abs=4)
+    drag(page, "edge of the mask", 2 * (boxes[1]["x"] - boxes[0]["x"]))
+    assert lies_after(2) and grip.get_attribute("aria-valuetext") == "itself, earlier words and the next 2 words"
+    page.mouse.move(0, 0)  # where it explains no cell
+    hold(page, "edge of the mask", "ArrowLeft")
+    assert lies_after(1) and page.locator(".attn-detail").inner_text().startswith(
+        "A word may see itself, earlier words"
+    )
+    drag(page, "edge of the mask", -width)
+    assert lies_after(-1)
+    page.mouse.move(0, 0)
+    hold(page, "edge of the mask", "ArrowDown")
+    assert (
+        lies_after(-1)
+        and "“The” sees no word, so its weights are all zero." in page.locator(".attn-detail").inner_text()
+    )
+    click(page, "all but itself")
+    assert not knob.is_visible() and not edge.is_visible()
+
+
+@pytest.mark.parametrize("hidden", [3, 4])
+def test_the_bars_of_a_row_grow_when_a_neighbour_is_struck_out_and_show_what_they_were(blank, hidden):
+    page = blank(MaskExplorer(SENTENCE, np.zeros((5, 5))))
+    cells = page.locator("button.attn-cell")
+    tall = "(cell) => new DOMMatrix(getComputedStyle(cell, '::before').transform).d"
+    assert cells.nth(0).evaluate(tall) == pytest.approx(0.2)
+    cells.nth(hidden).click()
+    assert [cell.evaluate(tall) for cell in cells.all()[:3]] == pytest.approx([0.25] * 3)
+    assert page.locator(".attn-moved").count() == 5
+    was = cells.nth(0).evaluate("(cell) => Number(cell.style.getPropertyValue('--attn-was'))")
+    assert was == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("dark", [False, True])

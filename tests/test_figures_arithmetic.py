@@ -95,6 +95,14 @@ def test_the_mask_explorer_computes_what_the_package_computes(js, after, n):
     assert_allclose(found, weights * mask, atol=1e-12)
 
 
+def test_the_edge_of_a_mask_is_a_staircase_and_no_other_mask_has_one(js):
+    for n, ahead in [(2, -1), (2, 1), (5, -1), (5, 0), (5, 3), (7, 6)]:
+        assert js("attn.mask.staircase", n, ahead) == np.tri(n, k=ahead, dtype=bool).tolist()
+        assert js("attn.mask.aheadIn", np.tri(n, k=ahead, dtype=bool)) == ahead
+    for other in (1 - np.eye(5), np.tri(5) - np.tri(5, k=-2), np.tri(5).T):
+        assert js("attn.mask.aheadIn", other.astype(bool)) is None
+
+
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_the_update_plane_computes_what_the_package_computes(js, n):
     rng = np.random.default_rng(6)
