@@ -123,6 +123,7 @@ MOVES = {
     "attention": [
         (key, "q₂", "End"),
         (click, "ate"),
+        (touch, "summary", 0),
         (point, CELL, 1),
         (key, "q₁", "Home"),
         (click, "itself and earlier words"),

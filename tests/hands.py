@@ -46,6 +46,12 @@ def bring(page):
         page.locator(".attn-load").wait_for(state="detached")
 
 
+def unfold(page):
+    """Open what is folded away."""
+    for summary in page.locator("summary").all():
+        summary.click()
+
+
 def handle(page, label):
     return page.locator(".attn-handle").and_(page.get_by_role("slider", name=label, exact=True))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, drag, handle, hold, press, words
+from hands import bring, click, control, drag, handle, hold, press, unfold, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -87,6 +87,7 @@ EXPLAINED = """(root) => [...root.querySelectorAll("button.attn-cell")].map((cel
 def test_each_number_is_explained_as_recorded(blank, recorded, name):
     page = blank(EACH[name])
     root = page.locator(".attn-explorable")
+    unfold(page)
     found = {"at first": root.evaluate(EXPLAINED)}
     click(page, "itself and earlier words")
     if name == "attention":
@@ -119,6 +120,7 @@ def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
 
 def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
     page = blank(explorer(Q=np.eye(5, 3), K=2 * np.eye(5, 3), V=np.ones((5, 1)), query=0))
+    unfold(page)
     told = page.locator(".attn-detail")
     page.locator(".attn-steps tbody tr").first.locator("button").first.hover()
     assert told.inner_text() == "score(The, The) = 1.00 × 2.00 + 0.00 × 0.00 + 0.00 × 0.00 = 2.00"
@@ -192,7 +194,7 @@ def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
     before = second.evaluate(LOOK)
     first.get_by_label("The", exact=True).click()
     first.get_by_role("slider", name="q₁").press("ArrowRight")
-    assert first.locator(".attn-chosen th").inner_text() == "The"
+    assert first.locator(".attn-chosen th").text_content() == "The"
     assert second.evaluate(LOOK) == before and before["chosen"] == ["fish", "all words"]
     assert page.title() == "Figures"
 
@@ -264,6 +266,40 @@ def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed_in_each_hea
         assert page.get_by_role("radio", name=word).is_checked()
     old = page.locator(".attn-ghost").first
     assert old.get_attribute("visibility") == "visible" and control(page, "wizard").count() == 1
+
+
+def test_a_word_that_is_pointed_at_shows_its_row_until_it_is_left_and_one_that_is_pressed_for_good(blank):
+    figure = explorer(causal=True, query=3)
+    page = blank(figure)
+    scene, told, words = (
+        page.locator(".attn-scene"),
+        page.locator(".attn-outcome"),
+        page.locator(".attn-sentence label"),
+    )
+
+    def shows(query):
+        weights = figure.weights[query]
+        widths = [
+            float(arc.get_attribute("stroke-width")) for arc in scene.locator(":not(.attn-ghost) > .attn-arc").all()
+        ]
+        numbers = [f"{weight:.2f}" if j <= query else "–" for j, weight in enumerate(weights)]
+        return (
+            np.allclose(widths, 1 + 11 * weights)
+            and scene.locator("text").all_text_contents() == numbers
+            and scene.get_attribute("aria-label").startswith(f"Arcs from “{SENTENCE[query]}”")
+            and told.inner_text().startswith(f"“{SENTENCE[query]}” takes most from “{SENTENCE[np.argmax(weights)]}”")
+        )
+
+    assert shows(3)
+    words.nth(1).hover()
+    assert shows(1) and control(page, "ate").is_checked()
+    page.mouse.move(0, 0)
+    assert shows(3)
+    words.nth(4).click()
+    page.mouse.move(0, 0)
+    assert shows(4) and control(page, "fish").is_checked()
+    old = [float(arc.get_attribute("stroke-width")) for arc in scene.locator(".attn-ghost > .attn-arc").all()]
+    assert np.allclose(old, 1 + 11 * figure.weights[3]), "the row before stays as a ghost"
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -360,6 +396,7 @@ def test_arrow_keys_home_and_end_move_inside_a_table(blank):
 
 def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
     page = blank(EACH["attention"])
+    unfold(page)
     for table in page.locator("table").all():
         stops = table.locator("button[tabindex='0']")
         assert table.locator("button").count() > 1 and stops.count() == 1

@@ -149,6 +149,7 @@ function build({ read, change, reset, line, tell, draw }) {
     redraw(rects[i], { x: left + long * from, width: long * share });
     return from + share;
   }, 0);
+  let given; // the scores that are drawn, or on their way to be
   const glide = gliding((numbers) => {
     const shares = numbers.slice(0, tokens.length);
     divide(pieces, shares);
@@ -159,14 +160,14 @@ function build({ read, change, reset, line, tell, draw }) {
       redraw(inside[i], { x: from + (long * share) / 2, visibility: fits ? "visible" : "hidden" });
       bars[i].setAttribute("width", long * share);
       weights[i].textContent = format(share, 3);
-      const score = read().scores[i];
-      ends[i].set([end, middle(i)], score, `score ${format(score)}, weight ${format(share, 3)}`);
+      ends[i].set([end, middle(i)], given[i], `score ${format(given[i])}, weight ${format(share, 3)}`);
     });
     if (knobs) curve.set(numbers.slice(tokens.length, -1), numbers.at(-1));
   });
 
   return (state, before) => {
     const shares = weigh(state);
+    given = state.scores;
     const xs = state.scores.map((score) => (score + state.offset) / state.temperature);
     const reach = Math.max(8, ...xs.map((x) => Math.ceil(Math.abs(x))));
     if (knobs) curve.label(xs, reach);
