@@ -12,6 +12,7 @@ from attn.figures import (
     HeadGuess,
     HeadsExplorer,
     MaskExplorer,
+    NewsExplorer,
     NovelReader,
     ParameterCounter,
     QueryPlane,
@@ -94,6 +95,7 @@ def one_of_each():
         "update_plane": UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),
         # nothing is written to one axis
         "heads": heads_explorer(W_O=rng.normal(size=(3, 7, 5)) * [1, 1, 0, 1, 1]),
+        "news": NewsExplorer(0.8, 6, 5),
         "parameters": ParameterCounter(GPT3, "175B"),
         "cost": CostExplorer(GPT3, "175B", key_heads=8),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
@@ -171,6 +173,15 @@ MOVES = {
         (click, "three"),
         (click, "toString"),
         (words, "<b>who</b> knows"),
+    ],
+    "news": [
+        (hold, "place of the last word", "Shift+ArrowUp"),
+        (key, "score of the clue", "Home"),
+        (drag, "place of the last word", 900),
+        (key, "kept at each word", "Home"),
+        (press, "▶ Send the news"),
+        (key, "kept at each word", "End"),
+        (drag, "place of the last word", -900),
     ],
     "parameters": [
         (click, "Small"),

@@ -18,6 +18,7 @@ from attn.figures import (
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
+    NewsExplorer,
     ParameterCounter,
     QueryPlane,
     RotaryExplorer,
@@ -302,6 +303,28 @@ def test_a_word_that_is_pointed_at_shows_its_row_until_it_is_left_and_one_that_i
     assert np.allclose(old, 1 + 11 * figure.weights[3]), "the row before stays as a ghost"
 
 
+def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_last_word(blank):
+    page = blank(NewsExplorer(0.9, 10, 8), reduced_motion="no-preference")
+    tall = """() => [...document.querySelectorAll(".attn-note:not(.attn-ghost), rect.attn-share:not(.attn-ghost)")]
+      .map((bar) => Number(bar.getAttribute("height")))"""
+    arrived = page.evaluate(tall)
+    assert [height > 0 for height in arrived] == [True] * 9 + [False] * 32 + [True]
+    page.clock.install()
+    press(page, "▶ Send the news")
+    page.clock.run_for(20)
+    assert np.count_nonzero(page.evaluate(tall)) == 1, "the news is at the first word alone"
+    page.clock.run_for(580)
+    halfway = page.evaluate(tall)
+    assert 3 < np.count_nonzero(halfway) < 9 and halfway[-1] == arrived[-1], "attention needs the time of one word"
+    page.clock.run_for(2000)
+    assert page.evaluate(tall) == arrived
+    press(page, "▶ Send the news")
+    page.clock.run_for(100)
+    hold(page, "place of the last word", "ArrowLeft")
+    page.clock.run_for(2000)
+    assert np.count_nonzero(page.evaluate(tall)) == 9
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_edge_of_a_mask_lies_between_what_is_seen_and_what_is_hidden_and_is_dragged(blank, width):
     page = blank('<div id="fold" style="display: none">', EACH["mask"], width=width)
@@ -561,6 +584,8 @@ def unfit(words=None, spoil=False, **changes):
             r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
         ),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
+        (lambda: NewsExplorer(1.1), r"keeps must be from 0 to 1, but is 1.1"),
+        (lambda: NewsExplorer(distance=41), r"distance must be from 1 to 40, but is 41"),
         (
             lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),
             r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]",

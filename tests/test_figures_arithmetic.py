@@ -19,7 +19,7 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import CostExplorer, NewsExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary
 
@@ -147,6 +147,23 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(found[:2], [rows @ rows.T for rows in units], atol=1e-12)
     assert_allclose(found[2], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
+
+
+@pytest.mark.parametrize(("keeps", "score", "distance"), [(0.78, 10, 12), (1, 0, 40), (0, 3.5, 1)])
+def test_the_news_explorer_says_what_arrives_of_a_changed_first_word(js, keeps, score, distance):
+    rng = np.random.default_rng(14)
+    A, X = keeps * np.linalg.qr(rng.normal(size=(5, 5)))[0], rng.normal(size=(distance + 1, 5))
+    changed = np.vstack([-X[:1], X[1:]])
+    notes, left = np.zeros((2, 5)), []
+    for pair in zip(X, changed):
+        notes = notes @ A + pair
+        left.append(np.linalg.norm(notes[1] - notes[0]) / np.linalg.norm(changed - X))
+    weights = softmax([score, *[0] * distance])
+    figure = NewsExplorer(keeps, score, distance)
+    found = js("attn.news.arrive", figure.state())
+    assert_allclose(found["notes"], left, atol=1e-12)
+    assert_allclose(found["jump"], weights[0], atol=1e-12)
+    assert_allclose(figure.shares, (left[-1], weights[0]), atol=1e-12)
 
 
 def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
