@@ -7,6 +7,7 @@ from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
 from attn.figures import (
     AttentionExplorer,
+    BlocksExplorer,
     CostExplorer,
     GaugeExplorer,
     HeadGuess,
@@ -96,6 +97,10 @@ def one_of_each():
         # nothing is written to one axis
         "heads": heads_explorer(W_O=rng.normal(size=(3, 7, 5)) * [1, 1, 0, 1, 1]),
         "news": NewsExplorer(0.8, 6, 5),
+        "blocks": BlocksExplorer(
+            [[2, -1], [1, 3], [-2, 1]],
+            [[[3, 1, 3, -2], [2, 0, -2, 1]], [[0, -1, 2, 3], [-2, 2, 3, 1]], [[2, 0, -2, -1], [3, -1, 3, 2]]],
+        ),
         "parameters": ParameterCounter(GPT3, "175B"),
         "cost": CostExplorer(GPT3, "175B", key_heads=8),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
@@ -120,6 +125,7 @@ OTHERS = [  # states that no move below leads to
     training_explorer(steps=[0, 3, 5, 9]),
     self_check(),
     self_check(chosen=[1, -1]),
+    BlocksExplorer([[0.25], [2]], [[[1, -1.5]], [[3, 0]]], apart=1, entry=1),
 ]
 MOVES = {
     "attention": [
@@ -173,6 +179,12 @@ MOVES = {
         (click, "three"),
         (click, "toString"),
         (words, "<b>who</b> knows"),
+    ],
+    "blocks": [
+        (hold, "how far the blocks are apart", "Shift+ArrowRight"),
+        (click, "3"),
+        (drag, "how far the blocks are apart", 0, -200),
+        (click, "each with its own block"),
     ],
     "news": [
         (hold, "place of the last word", "Shift+ArrowUp"),

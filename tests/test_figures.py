@@ -15,6 +15,7 @@ import attn.figures
 from attn.course.plots import COLORS
 from attn.figures import (
     FOLDER,
+    BlocksExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
@@ -325,6 +326,26 @@ def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_
     assert np.count_nonzero(page.evaluate(tall)) == 9
 
 
+def test_the_blocks_follow_the_hand_and_their_sum_is_the_same_wherever_they_are(blank):
+    page = blank(EACH["blocks"])
+    grip, told = handle(page, "how far the blocks are apart"), page.locator(".attn-detail")
+    tops = """() => [...document.querySelectorAll(".attn-block > g:first-child")].map((cell) =>
+      Math.round(cell.getBoundingClientRect().top))"""
+    rows, blocks, total = slice(0, 3), slice(3, 6), EACH["blocks"].updates.sum(axis=0)[0]
+    start, words = page.evaluate(tops), told.inner_text()
+    assert len(set(start[rows])) == 1, "the heads stand side by side"
+    assert words.startswith("One long row") and f" = {total:.0f}. ".replace("-", "−") in words
+    place = grip.locator(".attn-knob").bounding_box()["y"]
+    drag(page, "how far the blocks are apart", 0, 500)
+    apart = page.evaluate(tops)
+    moved = np.subtract(apart, start)[blocks]
+    assert moved[0] == 0 and 0 < moved[1] == pytest.approx(moved[2] / 2, abs=1)
+    assert grip.locator(".attn-knob").bounding_box()["y"] - place == pytest.approx(moved[2], abs=1)
+    assert len(set(apart[rows])) == 3 and control(page, "each with its own block").is_checked()
+    words = told.inner_text()
+    assert words.startswith("Each head") and words.count("[") == 3 and f" = {total:.0f}. ".replace("-", "−") in words
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_edge_of_a_mask_lies_between_what_is_seen_and_what_is_hidden_and_is_dragged(blank, width):
     page = blank('<div id="fold" style="display: none">', EACH["mask"], width=width)
@@ -584,6 +605,7 @@ def unfit(words=None, spoil=False, **changes):
             r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
         ),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
+        (lambda: BlocksExplorer([[1]], [[[2]]], apart=-0.1), r"apart must be from 0 to 1, but is -0.1"),
         (lambda: NewsExplorer(1.1), r"keeps must be from 0 to 1, but is 1.1"),
         (lambda: NewsExplorer(distance=41), r"distance must be from 1 to 40, but is 41"),
         (

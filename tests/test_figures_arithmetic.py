@@ -149,6 +149,14 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(figure.maps, found, atol=1e-12)
 
 
+def test_the_blocks_explorer_adds_up_what_the_long_row_gives(js):
+    figure = EACH["blocks"]
+    found = js("attn.blocks.addUp", figure.state())
+    assert_allclose(found["total"], np.ravel(figure.mixtures) @ np.concatenate(figure.W_O), atol=1e-12)
+    assert_allclose(found["updates"], figure.updates, atol=1e-12)
+    assert_allclose(found["updates"][1], np.array(figure.mixtures[1]) @ figure.W_O[1], atol=1e-12)
+
+
 @pytest.mark.parametrize(("keeps", "score", "distance"), [(0.78, 10, 12), (1, 0, 40), (0, 3.5, 1)])
 def test_the_news_explorer_says_what_arrives_of_a_changed_first_word(js, keeps, score, distance):
     rng = np.random.default_rng(14)

@@ -7,6 +7,7 @@ so that the figure needs no kernel; the class holds the same state as traits, wh
 from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
+from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import book_script as book_script
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
