@@ -61,12 +61,13 @@ def hold(page, label, pressed):
     handle(page, label).press(pressed)
 
 
-def drag(page, label, right, down=0):
-    """Take hold of it with the mouse and let go elsewhere, so many pixels away."""
+def drag(page, label, right, down=0, *, release=True):
+    """Take hold of it with the mouse and move it by so many pixels."""
     box = handle(page, label).locator(".attn-target").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + right / 2, y + down / 2)
     page.mouse.move(x + right, y + down)
-    page.mouse.up()
+    if release:
+        page.mouse.up()

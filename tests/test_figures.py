@@ -346,6 +346,28 @@ def test_the_blocks_follow_the_hand_and_their_sum_is_the_same_wherever_they_are(
     assert words.startswith("Each head") and words.count("[") == 3 and f" = {total:.0f}. ".replace("-", "−") in words
 
 
+def test_a_finger_drags_what_it_holds_and_elsewhere_in_the_drawing_it_scrolls(blank):
+    page = blank(SoftmaxExplorer(SENTENCE, np.zeros(5)), width=390, has_touch=True, is_mobile=True)
+    page.evaluate("document.body.style.height = '5000px'")
+    touch = page.context.new_cdp_session(page)
+
+    def swipe(x, y, right, down):
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for part in np.linspace(0.1, 1, 10):
+            place = {"x": x + part * right, "y": y + part * down}
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [place]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    knob = handle(page, "score of cat").locator(".attn-knob")
+    box = knob.bounding_box()
+    swipe(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 60, 40)
+    assert knob.bounding_box()["x"] - box["x"] == pytest.approx(60, abs=1.5)
+    assert page.evaluate("scrollY") == 0
+    box = page.locator(".attn-scene").bounding_box()
+    swipe(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10, 0, -100)
+    page.wait_for_function("scrollY > 20")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_edge_of_a_mask_lies_between_what_is_seen_and_what_is_hidden_and_is_dragged(blank, width):
     page = blank('<div id="fold" style="display: none">', EACH["mask"], width=width)

@@ -119,7 +119,7 @@ function build({ start, read, change, reset, line, tell, explain, draw }) {
     row.textContent = `“${tokens[i]}” takes most from “${tokens[most]}” (${format(weights[i][most])}). `
       + `Its output: (${output[i].map((entry) => format(entry)).join(", ")})`;
     const shares = tokens.map((token, j) => `${token} ${format(weights[i][j])}`).join(", ");
-    redraw(scene, { "aria-label": `Arcs from “${tokens[i]}”, as wide as its weights: ${shares}` });
+    put(scene, { "aria-label": `Arcs from “${tokens[i]}”, as wide as its weights: ${shares}` });
   };
   query.row.querySelectorAll("label").forEach((word, i) => {
     word.addEventListener("pointerenter", () => showRow(i, attend(read())));

@@ -38,7 +38,7 @@ function build({ read, change, reset, line, tell, draw }) {
     onMove: ([, y]) => go((y - 8 - top - H * k * tall) / (gap * (H - 1) || 1)),
     onStep: ([across, up]) => go(read().apart + (across + up) / 10),
   }, drawing("circle", { r: 9, class: "attn-knob" }));
-  redraw(grip.group, { "aria-valuemin": 0, "aria-valuemax": 1 });
+  put(grip.group, { "aria-valuemin": 0, "aria-valuemax": 1 });
   const titles = [[["the heads’ mixtures"], left], [["W", drawing("tspan", { dy: 3, "font-size": 9 }, "O")], middle], [["update"], right]];
   const scene = drawing("svg", {
     viewBox: `0 0 ${wide} ${end + tall + 4}`, class: "attn-scene", role: "group",
@@ -55,20 +55,20 @@ function build({ read, change, reset, line, tell, draw }) {
 
   const glide = gliding(([apart]) => {
     const between = (from, to) => from + (to - from) * apart;
-    const put = (group, x, y) => redraw(group, { transform: `translate(${x},${y})` });
+    const move = (group, x, y) => put(group, { transform: `translate(${x},${y})` });
     const half = top + ((H * k - 1) / 2) * tall;
     W_O.forEach((_, h) => {
       const at = top + h * (k * tall + gap * apart), y = between(half, at + ((k - 1) / 2) * tall);
-      put(rows[h].group, between(left + cell * k * h, left + cell * k * (H - 1)), y);
-      put(blocks[h].group, middle, at);
-      put(written[h].group, right, y);
-      redraw(written[h].group, { opacity: Math.min(1, 2 * apart) });
-      redraw(times[h], { x: middle - space / 2 - 1, y: y + 17 });
-      redraw(equals[h], { x: right - space / 2 - 1, y: y + 17 });
-      redraw(pluses[h], { x: right + (cell * d) / 2, y: y - (k * tall + gap * apart) / 2 + 17, opacity: Math.max(0, 2 * apart - 1) });
+      move(rows[h].group, between(left + cell * k * h, left + cell * k * (H - 1)), y);
+      move(blocks[h].group, middle, at);
+      move(written[h].group, right, y);
+      put(written[h].group, { opacity: Math.min(1, 2 * apart) });
+      put(times[h], { x: middle - space / 2 - 1, y: y + 17 });
+      put(equals[h], { x: right - space / 2 - 1, y: y + 17 });
+      put(pluses[h], { x: right + (cell * d) / 2, y: y - (k * tall + gap * apart) / 2 + 17, opacity: Math.max(0, 2 * apart - 1) });
     });
-    put(sums.group, right, between(half, end));
-    redraw(together, { y: between(half, end) + 17, opacity: apart });
+    move(sums.group, right, between(half, end));
+    put(together, { y: between(half, end) + 17, opacity: apart });
     grip.set([middle + (cell * d) / 2, top + H * k * tall + gap * (H - 1) * apart + 8], apart, `${format(100 * apart, 0)} % apart`);
   }, 600);
 

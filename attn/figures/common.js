@@ -32,15 +32,15 @@ function control(type, properties = {}) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function drawing(tag, attributes = {}, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  redraw(node, attributes);
-  node.append(...children);
-  return node;
+function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
-function redraw(node, attributes) {
-  Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
+function drawing(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  put(node, attributes);
+  node.append(...children);
+  return node;
 }
 
 function format(number, digits = 2) {
@@ -100,6 +100,8 @@ function handle({ label, onMove, onStep }, ...marks) {
     grip = [place[0] - x, place[1] - y];
     group.setPointerCapture(event.pointerId);
   });
+  // A finger that holds it does not scroll: Chromium does not heed touch-action inside a drawing.
+  group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   group.addEventListener("pointermove", (event) => {
     if (!grip) return;
     const [x, y] = pointer(event);
@@ -263,11 +265,11 @@ function arcs(n, [wide, tall], base) {
   const dots = lines.map((_, i) => drawing("circle", { cx: across(i), cy: base, class: "attn-share" }));
   const set = (from, weights) => weights.forEach((weight, i) => {
     const high = base - 2 * tall * Math.abs((from - i) / (n - 1)) ** 0.6;
-    redraw(lines[i], {
+    put(lines[i], {
       d: `M${across(from)},${base}Q${across((from + i) / 2)},${high},${across(i)},${base}`,
       "stroke-width": 1 + 11 * weight, opacity: 0.2 + 0.8 * weight,
     });
-    redraw(dots[i], { r: 2 + 6 * Math.sqrt(weight) });
+    put(dots[i], { r: 2 + 6 * Math.sqrt(weight) });
   });
   return { group: drawing("g", {}, ...lines, ...dots), set, across };
 }

@@ -62,18 +62,18 @@ function drawSums({ heads, axes }, written, wide) {
     const total = arrows.reduce((from, { y, shaft, tip, text }, h) => {
       const to = from + parts[r][h];
       const [x1, x2] = [at(from), at(to)], ahead = Math.sign(x2 - x1) || 1, length = Math.abs(x2 - x1);
-      redraw(shaft, { x1, x2: x2 - ahead * Math.min(6, length) });
-      redraw(tip, { d: `M${x2},${y}l${-ahead * Math.min(8, length)},-5v10Z` });
-      redraw(text, { x: x2 + 6 * ahead, "text-anchor": ahead > 0 ? "start" : "end", visibility: length < 8 ? "hidden" : "visible" });
+      put(shaft, { x1, x2: x2 - ahead * Math.min(6, length) });
+      put(tip, { d: `M${x2},${y}l${-ahead * Math.min(8, length)},-5v10Z` });
+      put(text, { x: x2 + 6 * ahead, "text-anchor": ahead > 0 ? "start" : "end", visibility: length < 8 ? "hidden" : "visible" });
       return to;
     }, 0);
-    redraw(zero, { x1: at(0), x2: at(0) });
-    redraw(drop, { x1: at(total), x2: at(total) });
-    redraw(end, { cx: at(total) });
+    put(zero, { x1: at(0), x2: at(0) });
+    put(drop, { x1: at(total), x2: at(total) });
+    put(end, { cx: at(total) });
     number.textContent = format(total);
   });
   const remember = (totals, ends) => rows.forEach(({ ghost }, r) =>
-    redraw(ghost, totals ? { cx: across(totals[r], ends), visibility: "visible" } : { visibility: "hidden" }));
+    put(ghost, totals ? { cx: across(totals[r], ends), visibility: "visible" } : { visibility: "hidden" }));
   const choose = (head) => rows.forEach(({ arrows }) =>
     arrows.forEach((arrow, h) => arrow.group.classList.toggle("attn-lesser", h !== head)));
   return { set, remember, choose, scene };
@@ -131,15 +131,15 @@ function build({ read, change, reset, line, tell, draw }) {
     sums.remember(old && past, ends);
     most.forEach((text, h) => {
       const place = largest(rows[h]);
-      redraw(text, { x: even(rows[h]) ? wide / 2 : lanes[h].across(place) });
+      put(text, { x: even(rows[h]) ? wide / 2 : lanes[h].across(place) });
       text.textContent = even(rows[h]) ? `${format(rows[h][0])} to each` : format(rows[h][place]);
     });
     glide([state.query, ...ends, ...rows.flat(), ...parts.flat()]);
     const looks = (row) => (even(row) ? `at all words alike (${format(row[0])} each)`
       : `most at “${tokens[largest(row)]}” (${format(Math.max(...row))})`);
-    redraw(scene, { "aria-label": `Where “${word}” looks. ${heads.map((one, h) => `${one}: ${looks(rows[h])}`).join("; ")}` });
+    put(scene, { "aria-label": `Where “${word}” looks. ${heads.map((one, h) => `${one}: ${looks(rows[h])}`).join("; ")}` });
     sumsTitle.textContent = `What each head adds to “${word}”, arrow after arrow:`;
-    redraw(sums.scene, { "aria-label": written.map((d) => `${axes[d]}: ${heads.map((one, h) =>
+    put(sums.scene, { "aria-label": written.map((d) => `${axes[d]}: ${heads.map((one, h) =>
       `${one} ${format(updates[h][state.query][d])}`).join(", ")}; together ${format(sumsHere[d])}`).join(". ") });
     pattern.caption.textContent = `Pattern of the head “${name}”`;
     fill(shown, weights[state.head]);

@@ -52,18 +52,18 @@ function drawEdge(cells, table, onAhead) {
     onMove: ([x]) => go(middles().filter((middle) => middle < x).length - 1),
     onStep: ([right, up]) => go(ahead + right + up),
   }, drawing("rect", { x: -5, y: -13, width: 10, height: 26, rx: 5, class: "attn-knob" }));
-  redraw(grip.group, { "aria-valuemin": -1, "aria-valuemax": n - 1 });
-  redraw(grip.group.firstChild, { r: 16 }); // what is left of the cells beside it can be pressed
+  put(grip.group, { "aria-valuemin": -1, "aria-valuemax": n - 1 });
+  put(grip.group.firstChild, { r: 16 }); // what is left of the cells beside it can be pressed
   const scene = drawing("svg", { class: "attn-over" }, line, grip.group);
   const place = () => {
-    redraw(scene, { visibility: ahead === null ? "hidden" : "visible" });
+    put(scene, { visibility: ahead === null ? "hidden" : "visible" });
     if (ahead === null) return;
     const after = (i) => {
       const j = Math.min(n - 1, i + ahead), { offsetLeft, offsetWidth } = cells[0][Math.max(0, j)].parentNode;
       return j < 0 ? offsetLeft - 1 : offsetLeft + offsetWidth + 1;
     };
     const rows = cells.map(([{ parentNode }]) => [parentNode.offsetTop - 1, parentNode.offsetTop + parentNode.offsetHeight + 1]);
-    redraw(line, { d: rows.map(([top, bottom], i) => `${i ? "L" : "M"}${after(i)},${top}V${bottom}`).join("") });
+    put(line, { d: rows.map(([top, bottom], i) => `${i ? "L" : "M"}${after(i)},${top}V${bottom}`).join("") });
     grip.set([after(0), (rows[0][0] + rows[0][1]) / 2], ahead, stairsInWords(ahead, n));
   };
   new ResizeObserver(place).observe(table); // it has no size while what it stands in is hidden

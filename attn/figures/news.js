@@ -30,7 +30,7 @@ function build({ read, change, reset, line, tell, draw }) {
     onMove: ([x]) => go(Math.round(((x - 20) * FARTHEST) / (wide - 50))),
     onStep: ([right, up]) => go(read().distance + right + up),
   }, drawing("circle", { r: 9, class: "attn-knob" }));
-  redraw(end.group, { "aria-valuemin": 1, "aria-valuemax": FARTHEST });
+  put(end.group, { "aria-valuemin": 1, "aria-valuemax": FARTHEST });
   const scene = drawing("svg", {
     viewBox: `0 0 ${wide} ${level + 146}`, class: "attn-scene", role: "group",
     "aria-label": "A line of words; above it what is left of the news at each word, below it a jump over all of them",
@@ -45,11 +45,11 @@ function build({ read, change, reset, line, tell, draw }) {
     const { notes: shares, jump } = arrive(state), reach = across(state.distance), there = Math.min(1, along);
     notes.forEach((note, t) => {
       const high = t <= along ? tall * shares[t] : 0;
-      redraw(note, { x: across(t) - wide / FARTHEST / 4, y: level - 12 - high, height: high });
+      put(note, { x: across(t) - wide / FARTHEST / 4, y: level - 12 - high, height: high });
     });
-    redraw(arc, { d: `M${across(0)},${level + 10}Q${(across(0) + reach) / 2},${level + 150},${reach},${level + 10}`,
+    put(arc, { d: `M${across(0)},${level + 10}Q${(across(0) + reach) / 2},${level + 150},${reach},${level + 10}`,
       "stroke-width": 1 + 9 * jump, opacity: 0.2 + 0.6 * jump, pathLength: 1, "stroke-dasharray": `${there} 2` });
-    redraw(taken, { x: reach - wide / FARTHEST / 4, y: level + 44, height: there < 1 ? 0 : tall * jump });
+    put(taken, { x: reach - wide / FARTHEST / 4, y: level + 44, height: there < 1 ? 0 : tall * jump });
   };
   let run = 0;
   const play = button("attn-button", "▶ Send the news", () => {
@@ -63,10 +63,10 @@ function build({ read, change, reset, line, tell, draw }) {
     const { notes: shares, jump } = arrive(state), left = shares.at(-1);
     show(state);
     end.set([across(state.distance), level], state.distance, `${state.distance} words after the clue`);
-    redraw(last, { x: Math.max(52, Math.min(wide - 36, across(state.distance))) });
-    words.forEach((word, t) => redraw(word, { class: t > state.distance ? "attn-beyond" : "attn-place" }));
+    put(last, { x: Math.max(52, Math.min(wide - 36, across(state.distance))) });
+    words.forEach((word, t) => put(word, { class: t > state.distance ? "attn-beyond" : "attn-place" }));
     const past = before && arrive(before);
-    [past?.notes.at(-1), past?.jump].forEach((share = 0, i) => redraw(old[i], {
+    [past?.notes.at(-1), past?.jump].forEach((share = 0, i) => put(old[i], {
       x: across((before ?? state).distance) - wide / FARTHEST / 4, y: i ? level + 44 : level - 12 - tall * share,
       height: tall * share,
     }));

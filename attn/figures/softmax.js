@@ -80,15 +80,15 @@ function curveOf(tokens, [left, long], base) {
     const up = (x) => base - tall * Math.exp(x - highest);
     const end = Math.min(reach, highest + Math.log(1.5));
     const points = Array.from({ length: 81 }, (_, i) => -reach + ((end + reach) * i) / 80);
-    curve.setAttribute("d", points.map((x, i) => `${i ? "L" : "M"}${across(x, reach)},${up(x)}`).join(""));
+    curve.setAttribute("d", points.map((x, i) => `${i ? "L" : "M"}${across(x, reach).toFixed(1)},${up(x).toFixed(1)}`).join(""));
     ticks.forEach((tick, i) => (tick.textContent = format((i - 1) * reach, 0)));
     const number = Math.exp(highest);
     power.textContent = `e^${format(highest)}${number < 1e6 ? ` = ${format(number)}` : ""}`;
     xs.forEach((x, i) => {
       const [at, y] = [across(x, reach), up(x)];
-      redraw(stems[i], { x1: at, x2: at, y2: y });
-      redraw(dots[i], { cx: at, cy: y });
-      redraw(labels[i], { x: at, y: y - 12 - 15 * above[i] });
+      put(stems[i], { x1: at, x2: at, y2: y });
+      put(dots[i], { cx: at, cy: y });
+      put(labels[i], { x: at, y: y - 12 - 15 * above[i] });
     });
   };
   const label = (xs, reach) => (above = lines(xs.map((x) => across(x, reach)), widths));
@@ -118,8 +118,8 @@ function build({ read, change, reset, line, tell, draw }) {
       onMove: ([x]) => set(i, scoreFor(read(), i, (x - left) / long)),
       onStep: ([right, up]) => set(i, bounded(read().scores[i] + (right + up) / 10)),
     }, drawing("circle", { r: 8, class: "attn-knob" }));
-    redraw(end.group, { "aria-valuemin": -BOUND, "aria-valuemax": BOUND });
-    redraw(end.group.firstChild, { r: pitch / 2 }); // the rows are closer to each other than two fingers
+    put(end.group, { "aria-valuemin": -BOUND, "aria-valuemax": BOUND });
+    put(end.group.firstChild, { r: pitch / 2 }); // the rows are closer to each other than two fingers
     return end;
   });
   const curve = knobs && curveOf(tokens, [20, wide - 40], begin - 40);
@@ -146,7 +146,7 @@ function build({ read, change, reset, line, tell, draw }) {
 
   // Cut a bar of length 1 at these places.
   const divide = (rects, shares) => shares.reduce((from, share, i) => {
-    redraw(rects[i], { x: left + long * from, width: long * share });
+    put(rects[i], { x: left + long * from, width: long * share });
     return from + share;
   }, 0);
   let given; // the scores that are drawn, or on their way to be
@@ -157,7 +157,7 @@ function build({ read, change, reset, line, tell, draw }) {
       const end = left + long * share;
       const from = Number(pieces[i].getAttribute("x"));
       const fits = long * share > 8.5 * tokens[i].length + 6;
-      redraw(inside[i], { x: from + (long * share) / 2, visibility: fits ? "visible" : "hidden" });
+      put(inside[i], { x: from + (long * share) / 2, visibility: fits ? "visible" : "hidden" });
       bars[i].setAttribute("width", long * share);
       weights[i].textContent = format(share, 3);
       ends[i].set([end, middle(i)], given[i], `score ${format(given[i])}, weight ${format(share, 3)}`);
