@@ -336,6 +336,8 @@ def test_the_blocks_follow_the_hand_and_their_sum_is_the_same_wherever_they_are(
     assert len(set(start[rows])) == 1, "the heads stand side by side"
     assert words.startswith("One long row") and f" = {total:.0f}. ".replace("-", "−") in words
     place = grip.locator(".attn-knob").bounding_box()["y"]
+    drag(page, "how far the blocks are apart", 0, 30)
+    assert grip.locator(".attn-knob").bounding_box()["y"] - place == pytest.approx(30, abs=1)
     drag(page, "how far the blocks are apart", 0, 500)
     apart = page.evaluate(tops)
     moved = np.subtract(apart, start)[blocks]
@@ -366,6 +368,19 @@ def test_a_finger_drags_what_it_holds_and_elsewhere_in_the_drawing_it_scrolls(bl
     box = page.locator(".attn-scene").bounding_box()
     swipe(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10, 0, -100)
     page.wait_for_function("scrollY > 20")
+
+
+def test_arcs_glide_to_the_word_that_is_pressed_and_arrive_and_at_once_where_no_motion_is_wanted(blank):
+    start = "() => Number(document.querySelector('.attn-arc').getAttribute('d').match(/^M([^,]*)/)[1])"
+    for motion, halfway in [("no-preference", (81, 559)), ("reduce", (559, 561))]:
+        page = blank(heads_explorer(query=0), reduced_motion=motion)
+        assert page.evaluate(start) == 80
+        page.clock.install()
+        click(page, "Harry")
+        page.clock.run_for(120)
+        assert halfway[0] < page.evaluate(start) < halfway[1]
+        page.clock.run_for(1000)
+        assert page.evaluate(start) == 560
 
 
 @pytest.mark.parametrize("width", [1280, 390])
