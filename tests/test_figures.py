@@ -101,6 +101,12 @@ def test_each_number_is_explained_as_recorded(blank, recorded, name):
 # --- mouse and keyboard, once for each kind of control ---------------------------------------------------------------
 
 
+def stop_time(page):
+    """Let time pass only where a test says how much."""
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+
+
 def weights(page):
     return page.locator(".attn-weighted output").all_inner_texts()
 
@@ -310,7 +316,7 @@ def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_
       .map((bar) => Number(bar.getAttribute("height")))"""
     arrived = page.evaluate(tall)
     assert [height > 0 for height in arrived] == [True] * 9 + [False] * 32 + [True]
-    page.clock.install()
+    stop_time(page)
     press(page, "▶ Send the news")
     page.clock.run_for(20)
     assert np.count_nonzero(page.evaluate(tall)) == 1, "the news is at the first word alone"
@@ -375,7 +381,7 @@ def test_arcs_glide_to_the_word_that_is_pressed_and_arrive_and_at_once_where_no_
     for motion, halfway in [("no-preference", (81, 559)), ("reduce", (559, 561))]:
         page = blank(heads_explorer(query=0), reduced_motion=motion)
         assert page.evaluate(start) == 80
-        page.clock.install()
+        stop_time(page)
         click(page, "Harry")
         page.clock.run_for(120)
         assert halfway[0] < page.evaluate(start) < halfway[1]
