@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, fill, key, point, press, push, touch, words
+from hands import choose, click, drag, fill, hold, key, point, press, push, touch, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -9,11 +9,13 @@ from attn.figures import (
     AskShareReceive,
     AskThreeTimes,
     AttentionExplorer,
+    BlocksExplorer,
     CostExplorer,
     GaugeExplorer,
     HeadGuess,
     HeadsExplorer,
     MaskExplorer,
+    NewsExplorer,
     NovelReader,
     ParameterCounter,
     RotaryExplorer,
@@ -108,6 +110,11 @@ def one_of_each():
         "update_plane": UpdatePlane(["big", "tower"], "tower", [0, 1], rng.normal(size=(2, 2)), [1, -1], **plane),
         # nothing is written to one axis
         "heads": heads_explorer(W_O=rng.normal(size=(3, 7, 5)) * [1, 1, 0, 1, 1]),
+        "news": NewsExplorer(0.8, 6, 5),
+        "blocks": BlocksExplorer(
+            [[2, -1], [1, 3], [-2, 1]],
+            [[[3, 1, 3, -2], [2, 0, -2, 1]], [[0, -1, 2, 3], [-2, 2, 3, 1]], [[2, 0, -2, -1], [3, -1, 3, 2]]],
+        ),
         "parameters": ParameterCounter(GPT3, "175B"),
         "cost": CostExplorer(GPT3, "175B", key_heads=8),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
@@ -139,11 +146,13 @@ OTHERS = [  # states that no move below leads to
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True, False, False]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True] * 3, puzzle=[]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="learning", E=[-1, 1]),
+    BlocksExplorer([[0.25], [2]], [[[1, -1.5]], [[3, 0]]], apart=1, entry=1),
 ]
 MOVES = {
     "attention": [
         (key, "q₂", "End"),
         (click, "ate"),
+        (touch, "summary", 0),
         (point, CELL, 1),
         (key, "q₁", "Home"),
         (click, "itself and earlier words"),
@@ -152,12 +161,14 @@ MOVES = {
         (words, "who knows who"),
     ],
     "softmax": [
-        (key, "fox", "End"),
-        (key, "the", "ArrowLeft"),
+        (hold, "score of fox", "Shift+ArrowRight"),
+        (hold, "score of the", "ArrowDown"),
+        (drag, "score of dog", 60),
+        (drag, "score of dog", -900),
         (key, "temperature", "ArrowRight"),
-        (key, "added to every score", "Home"),
-        (words, "the new fox"),
-        (key, "fox", "Home"),
+        (key, "added to every score", "End"),
+        (words, "the new extraordinary-fox"),
+        (drag, "score of new", 900),
         (key, "temperature", "Home"),
     ],
     "ask_share_receive": [
@@ -174,6 +185,8 @@ MOVES = {
         (click, "divided by √d_k"),
     ],
     "mask": [
+        (hold, "edge of the mask", "ArrowRight"),
+        (drag, "edge of the mask", -900),
         (click, "itself and the word before"),
         (click, "zero after softmax"),
         (click, "all but itself"),
@@ -193,6 +206,21 @@ MOVES = {
         (click, "three"),
         (click, "toString"),
         (words, "<b>who</b> knows"),
+    ],
+    "blocks": [
+        (hold, "how far the blocks are apart", "Shift+ArrowRight"),
+        (click, "3"),
+        (drag, "how far the blocks are apart", 0, -200),
+        (click, "each with its own block"),
+    ],
+    "news": [
+        (hold, "place of the last word", "Shift+ArrowUp"),
+        (key, "score of the clue", "Home"),
+        (drag, "place of the last word", 900),
+        (key, "kept at each word", "Home"),
+        (press, "▶ Send the news"),
+        (key, "kept at each word", "End"),
+        (drag, "place of the last word", -900),
     ],
     "parameters": [
         (click, "Small"),

@@ -49,3 +49,30 @@ def bring(page):
     if page.locator(".attn-load").count():
         page.locator(".attn-load").click()
         page.locator(".attn-load").wait_for(state="detached")
+
+
+def unfold(page):
+    """Open what is folded away."""
+    for summary in page.locator("summary").all():
+        summary.click()
+
+
+def handle(page, label):
+    return page.locator(".attn-handle").and_(page.get_by_role("slider", name=label, exact=True))
+
+
+def hold(page, label, pressed):
+    """Press a key at what the reader can take hold of in a drawing."""
+    handle(page, label).press(pressed)
+
+
+def drag(page, label, right, down=0, *, release=True):
+    """Take hold of it with the mouse and move it by so many pixels."""
+    box = handle(page, label).locator(".attn-target").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right / 2, y + down / 2)
+    page.mouse.move(x + right, y + down)
+    if release:
+        page.mouse.up()

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 import traitlets
-from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, press, words
+from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
+from hands import bring, click, control, drag, handle, hold, press, unfold, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -16,9 +16,11 @@ from attn.course.plots import COLORS
 from attn.figures import (
     FOLDER,
     AskShareReceive,
+    BlocksExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
+    NewsExplorer,
     ParameterCounter,
     RotaryExplorer,
     ScalingExplorer,
@@ -87,6 +89,7 @@ EXPLAINED = """(root) => [...root.querySelectorAll("button.attn-cell")].map((cel
 def test_each_number_is_explained_as_recorded(blank, recorded, name):
     page = blank(EACH[name])
     root = page.locator(".attn-explorable")
+    unfold(page)
     found = {"at first": root.evaluate(EXPLAINED)}
     click(page, "itself and earlier words")
     if name == "attention":
@@ -96,6 +99,12 @@ def test_each_number_is_explained_as_recorded(blank, recorded, name):
 
 
 # --- mouse and keyboard, once for each kind of control ---------------------------------------------------------------
+
+
+def stop_time(page):
+    """Let time pass only where a test says how much."""
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
 
 
 def weights(page):
@@ -119,6 +128,7 @@ def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
 
 def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
     page = blank(explorer(Q=np.eye(5, 3), K=2 * np.eye(5, 3), V=np.ones((5, 1)), query=0))
+    unfold(page)
     told = page.locator(".attn-detail")
     page.locator(".attn-steps tbody tr").first.locator("button").first.hover()
     assert told.inner_text() == "score(The, The) = 1.00 × 2.00 + 0.00 × 0.00 + 0.00 × 0.00 = 2.00"
@@ -197,7 +207,7 @@ def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
     before = second.evaluate(LOOK)
     first.get_by_label("The", exact=True).click()
     first.get_by_role("slider", name="q₁").press("ArrowRight")
-    assert first.locator(".attn-chosen th").inner_text() == "The"
+    assert first.locator(".attn-chosen th").text_content() == "The"
     assert second.evaluate(LOOK) == before and before["chosen"] == ["fish", "all words"]
     assert page.title() == "Figures"
 
@@ -232,15 +242,6 @@ def test_the_query_is_dragged_by_its_tip_inside_the_plane_and_only_while_it_is_h
     assert query() == "(3.00, -2.20)"
 
 
-def test_a_finger_beside_what_is_held_scrolls_the_page(blank):
-    page = blank(EACH["ask_share_receive"], width=390, has_touch=True)
-    touch = "(node) => getComputedStyle(node).touchAction"
-    assert page.locator(".attn-handle").evaluate(touch) == "none"
-    assert page.locator(".attn-scene").first.evaluate(touch) == "auto"
-    size = page.locator(".attn-target").first.bounding_box()
-    assert min(size["width"], size["height"]) >= 44
-
-
 def test_what_changes_glides_and_learning_leaves_a_trail_that_ends(blank):
     page = blank(EACH["ask_share_receive"], reduced_motion="no-preference")
     page.evaluate("""() => {
@@ -254,17 +255,220 @@ def test_what_changes_glides_and_learning_leaves_a_trail_that_ends(blank):
     page.wait_for_function("document.querySelectorAll('.attn-trail')[0].getAttribute('points').split(' ').length > 20")
 
 
+def test_a_bar_follows_the_hand_that_holds_its_end_and_says_where_its_scale_ends(blank):
+    page = blank(SoftmaxExplorer(["fox", "dog", "the"], [0, 0, 0]))
+    scene, held = page.locator(".attn-scene"), handle(page, "score of dog")
+    place, told = held.locator(".attn-knob"), page.locator(".attn-detail")
+    full = scene.bounding_box()["width"] * 438 / 640  # the length of a weight of 1
+    before = place.bounding_box()
+    drag(page, "score of dog", 0.2 * full)
+    after = place.bounding_box()
+    assert after["x"] - before["x"] == pytest.approx(0.2 * full, abs=1.5) and after["y"] == before["y"]
+    assert told.inner_text().startswith("“dog” went from 0.333 to 0.53")
+    assert page.locator(".attn-ghost[visibility=visible]").count() == 6
+    drag(page, "score of dog", full)
+    assert (
+        held.get_attribute("aria-valuenow") == "5" and "Its score is at the end of the scale, 5." in told.inner_text()
+    )
+    hold(page, "score of dog", "Shift+ArrowLeft")
+    assert held.get_attribute("aria-valuetext") == "score 4.50, weight 0.978"
+    page.mouse.move(0, 0)
+    assert held.get_attribute("aria-valuenow") == "4.5", "what is let go of stays"
+
+
+def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed_in_each_head(blank):
+    figure = heads_explorer()
+    page = blank(figure, explorer())
+    scene = page.locator(".attn-scene").first
+    for word, press_it in [("Harry", None), ("wizard", "click"), ("met", "ArrowRight")]:
+        if press_it == "click":
+            page.locator(".attn-sentence label", has_text=word).first.click()
+        elif press_it:
+            page.keyboard.press(press_it)
+        figure.query = figure.tokens.index(word)
+        widths = [float(arc.get_attribute("stroke-width")) for arc in scene.locator(".attn-arc").all()]
+        np.testing.assert_allclose(widths, 1 + 11 * figure.weights[:, figure.query].ravel(), atol=1e-9)
+        assert scene.get_attribute("aria-label").startswith(f"Where “{word}” looks. one: ")
+        assert page.get_by_role("radio", name=word).is_checked()
+    old = page.locator(".attn-ghost").first
+    assert old.get_attribute("visibility") == "visible" and control(page, "wizard").count() == 1
+
+
+def test_a_word_that_is_pointed_at_shows_its_row_until_it_is_left_and_one_that_is_pressed_for_good(blank):
+    figure = explorer(causal=True, query=3)
+    page = blank(figure)
+    scene, told, words = (
+        page.locator(".attn-scene"),
+        page.locator(".attn-outcome"),
+        page.locator(".attn-sentence label"),
+    )
+
+    def shows(query):
+        weights = figure.weights[query]
+        widths = [
+            float(arc.get_attribute("stroke-width")) for arc in scene.locator(":not(.attn-ghost) > .attn-arc").all()
+        ]
+        numbers = [f"{weight:.2f}" if j <= query else "–" for j, weight in enumerate(weights)]
+        return (
+            np.allclose(widths, 1 + 11 * weights)
+            and scene.locator("text").all_text_contents() == numbers
+            and scene.get_attribute("aria-label").startswith(f"Arcs from “{SENTENCE[query]}”")
+            and told.inner_text().startswith(f"“{SENTENCE[query]}” takes most from “{SENTENCE[np.argmax(weights)]}”")
+        )
+
+    assert shows(3)
+    words.nth(1).hover()
+    assert shows(1) and control(page, "ate").is_checked()
+    page.mouse.move(0, 0)
+    assert shows(3)
+    words.nth(4).click()
+    page.mouse.move(0, 0)
+    assert shows(4) and control(page, "fish").is_checked()
+    old = [float(arc.get_attribute("stroke-width")) for arc in scene.locator(".attn-ghost > .attn-arc").all()]
+    assert np.allclose(old, 1 + 11 * figure.weights[3]), "the row before stays as a ghost"
+
+
+def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_last_word(blank):
+    page = blank(NewsExplorer(0.9, 10, 8), reduced_motion="no-preference")
+    tall = """() => [...document.querySelectorAll(".attn-note:not(.attn-ghost), rect.attn-share:not(.attn-ghost)")]
+      .map((bar) => Number(bar.getAttribute("height")))"""
+    arrived = page.evaluate(tall)
+    assert [height > 0 for height in arrived] == [True] * 9 + [False] * 32 + [True]
+    stop_time(page)
+    press(page, "▶ Send the news")
+    page.clock.run_for(20)
+    assert np.count_nonzero(page.evaluate(tall)) == 1, "the news is at the first word alone"
+    page.clock.run_for(580)
+    halfway = page.evaluate(tall)
+    assert 3 < np.count_nonzero(halfway) < 9 and halfway[-1] == arrived[-1], "attention needs the time of one word"
+    page.clock.run_for(2000)
+    assert page.evaluate(tall) == arrived
+    press(page, "▶ Send the news")
+    page.clock.run_for(100)
+    hold(page, "place of the last word", "ArrowLeft")
+    page.clock.run_for(2000)
+    assert np.count_nonzero(page.evaluate(tall)) == 9
+
+
+def test_the_blocks_follow_the_hand_and_their_sum_is_the_same_wherever_they_are(blank):
+    page = blank(EACH["blocks"])
+    grip, told = handle(page, "how far the blocks are apart"), page.locator(".attn-detail")
+    tops = """() => [...document.querySelectorAll(".attn-block > g:first-child")].map((cell) =>
+      Math.round(cell.getBoundingClientRect().top))"""
+    rows, blocks, total = slice(0, 3), slice(3, 6), EACH["blocks"].updates.sum(axis=0)[0]
+    start, words = page.evaluate(tops), told.inner_text()
+    assert len(set(start[rows])) == 1, "the heads stand side by side"
+    assert words.startswith("One long row") and f" = {total:.0f}. ".replace("-", "−") in words
+    place = grip.locator(".attn-knob").bounding_box()["y"]
+    drag(page, "how far the blocks are apart", 0, 30)
+    assert grip.locator(".attn-knob").bounding_box()["y"] - place == pytest.approx(30, abs=1)
+    drag(page, "how far the blocks are apart", 0, 500)
+    apart = page.evaluate(tops)
+    moved = np.subtract(apart, start)[blocks]
+    assert moved[0] == 0 and 0 < moved[1] == pytest.approx(moved[2] / 2, abs=1)
+    assert grip.locator(".attn-knob").bounding_box()["y"] - place == pytest.approx(moved[2], abs=1)
+    assert len(set(apart[rows])) == 3 and control(page, "each with its own block").is_checked()
+    words = told.inner_text()
+    assert words.startswith("Each head") and words.count("[") == 3 and f" = {total:.0f}. ".replace("-", "−") in words
+
+
+def test_a_finger_drags_what_it_holds_and_elsewhere_in_the_drawing_it_scrolls(blank):
+    page = blank(SoftmaxExplorer(SENTENCE, np.zeros(5)), width=390, has_touch=True, is_mobile=True)
+    page.evaluate("document.body.style.height = '5000px'")
+    touch = page.context.new_cdp_session(page)
+
+    def swipe(x, y, right, down):
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for part in np.linspace(0.1, 1, 10):
+            place = {"x": x + part * right, "y": y + part * down}
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [place]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    knob = handle(page, "score of cat").locator(".attn-knob")
+    box = knob.bounding_box()
+    swipe(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 60, 40)
+    assert knob.bounding_box()["x"] - box["x"] == pytest.approx(60, abs=1.5)
+    assert page.evaluate("scrollY") == 0
+    box = page.locator(".attn-scene").bounding_box()
+    swipe(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10, 0, -100)
+    page.wait_for_function("scrollY > 20")
+
+
+def test_arcs_glide_to_the_word_that_is_pressed_and_arrive_and_at_once_where_no_motion_is_wanted(blank):
+    start = "() => Number(document.querySelector('.attn-arc').getAttribute('d').match(/^M([^,]*)/)[1])"
+    for motion, halfway in [("no-preference", (81, 559)), ("reduce", (559, 561))]:
+        page = blank(heads_explorer(query=0), reduced_motion=motion)
+        assert page.evaluate(start) == 80
+        stop_time(page)
+        click(page, "Harry")
+        page.clock.run_for(120)
+        assert halfway[0] < page.evaluate(start) < halfway[1]
+        page.clock.run_for(1000)
+        assert page.evaluate(start) == 560
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_edge_of_a_mask_lies_between_what_is_seen_and_what_is_hidden_and_is_dragged(blank, width):
+    page = blank('<div id="fold" style="display: none">', EACH["mask"], width=width)
+    page.evaluate("document.getElementById('fold').style.display = 'block'")
+    cells, grip = page.locator("button.attn-cell"), handle(page, "edge of the mask")
+    knob, edge = grip.locator(".attn-knob"), page.locator(".attn-edge")
+    boxes = [cell.bounding_box() for cell in cells.all()[:5]]
+
+    def lies_after(ahead):
+        box = knob.bounding_box()
+        found = sum(box["x"] + box["width"] / 2 > cell["x"] + cell["width"] / 2 for cell in boxes) - 1
+        hidden = [cell.inner_text() == "–" for cell in cells.all()]
+        return found == ahead and np.array_equal(hidden, ~np.tri(5, k=ahead, dtype=bool).ravel())
+
+    page.wait_for_function("document.querySelector('.attn-edge').getBoundingClientRect().width > 50")
+    assert lies_after(0)
+    assert edge.bounding_box()["x"] == pytest.approx(boxes[0]["x"] + boxes[0]["width"], abs=4)
+    drag(page, "edge of the mask", 2 * (boxes[1]["x"] - boxes[0]["x"]))
+    assert lies_after(2) and grip.get_attribute("aria-valuetext") == "itself, earlier words and the next 2 words"
+    page.mouse.move(0, 0)  # where it explains no cell
+    hold(page, "edge of the mask", "ArrowLeft")
+    assert lies_after(1) and page.locator(".attn-detail").inner_text().startswith(
+        "A word may see itself, earlier words"
+    )
+    drag(page, "edge of the mask", -width)
+    assert lies_after(-1)
+    page.mouse.move(0, 0)
+    hold(page, "edge of the mask", "ArrowDown")
+    assert (
+        lies_after(-1)
+        and "“The” sees no word, so its weights are all zero." in page.locator(".attn-detail").inner_text()
+    )
+    click(page, "all but itself")
+    assert not knob.is_visible() and not edge.is_visible()
+
+
+@pytest.mark.parametrize("hidden", [3, 4])
+def test_the_bars_of_a_row_grow_when_a_neighbour_is_struck_out_and_show_what_they_were(blank, hidden):
+    page = blank(MaskExplorer(SENTENCE, np.zeros((5, 5))))
+    cells = page.locator("button.attn-cell")
+    tall = "(cell) => new DOMMatrix(getComputedStyle(cell, '::before').transform).d"
+    assert cells.nth(0).evaluate(tall) == pytest.approx(0.2)
+    cells.nth(hidden).click()
+    assert [cell.evaluate(tall) for cell in cells.all()[:3]] == pytest.approx([0.25] * 3)
+    assert page.locator(".attn-moved").count() == 5
+    was = cells.nth(0).evaluate("(cell) => Number(cell.style.getPropertyValue('--attn-was'))")
+    assert was == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
-    page = blank(EACH["softmax"], forced_colors="active", dark=dark)
-    ink, paper, border = page.evaluate(
+    bar = '<div class="attn-explorable"><span class="attn-bar"></span></div>'
+    page = blank(bar, EACH["softmax"], forced_colors="active", dark=dark)
+    ink, paper, border, share = page.evaluate(
         """() => {
           const [bar, colour] = [document.querySelector(".attn-bar"), (style) => style.backgroundColor];
           return [getComputedStyle(bar, "::before"), getComputedStyle(bar)].map(colour)
-            .concat(getComputedStyle(bar).borderTopColor);
+            .concat(getComputedStyle(bar).borderTopColor, getComputedStyle(document.querySelector(".attn-share")).fill);
         }"""
     )
-    assert re.findall(r"\d+", ink)[:3] == re.findall(r"\d+", border)[:3] != re.findall(r"\d+", paper)[:3]
+    same = {tuple(re.findall(r"\d+", colour)[:3]) for colour in (ink, border, share)}
+    assert len(same) == 1 and not same & {tuple(re.findall(r"\d+", paper)[:3])}
 
 
 FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
@@ -297,6 +501,7 @@ def test_arrow_keys_home_and_end_move_inside_a_table(blank):
 
 def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
     page = blank(EACH["attention"])
+    unfold(page)
     for table in page.locator("table").all():
         stops = table.locator("button[tabindex='0']")
         assert table.locator("button").count() > 1 and stops.count() == 1
@@ -461,6 +666,9 @@ def unfit(words=None, spoil=False, **changes):
             r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
         ),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
+        (lambda: BlocksExplorer([[1]], [[[2]]], apart=-0.1), r"apart must be from 0 to 1, but is -0.1"),
+        (lambda: NewsExplorer(1.1), r"keeps must be from 0 to 1, but is 1.1"),
+        (lambda: NewsExplorer(distance=41), r"distance must be from 1 to 40, but is 41"),
         (
             lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),
             r"'a\?' needs its right answer 'b' among at least 2, but there are \['c', 'e'\]",

@@ -19,7 +19,7 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import AskShareReceive, CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import AskShareReceive, CostExplorer, NewsExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary
 
@@ -41,6 +41,21 @@ def test_the_softmax_explorer_computes_what_the_package_computes(js, temperature
     scores = 5 * np.random.default_rng(1).normal(size=7)
     found = js("attn.softmax.weigh", {"scores": scores, "temperature": temperature, "offset": offset})
     assert_allclose(found, softmax((scores + offset) / temperature), atol=1e-12)
+
+
+@pytest.mark.parametrize(("temperature", "offset"), [(1, 0), (0.1, 50), (5, -3)])
+def test_a_bar_that_is_dragged_gets_the_score_of_its_weight_or_the_bound_before_it(js, temperature, offset):
+    state = {"scores": [0.5, -1, 0.2, -5], "temperature": temperature, "offset": offset}
+    others = np.delete(np.exp(np.array(state["scores"]) / temperature), 1).sum()
+    for weight in (-3, 0, 0.05, 0.3, 0.999, 1, 7):
+        found = js("attn.softmax.scoreFor", state, 1, weight)
+        wanted = (
+            temperature * np.log(weight / (1 - weight) * others) if 0 < weight < 1 else np.inf * np.sign(weight - 0.5)
+        )
+        assert found == pytest.approx(np.clip(wanted, -5, 5), abs=0.0051)
+        if abs(found) < 5:
+            scores = np.array([0.5, found, 0.2, -5])
+            assert softmax((scores + offset) / temperature)[1] == pytest.approx(weight, abs=0.02)
 
 
 SHOWN = {"tokens": ["a", "b", "c"], "asker": "d", "temperature": 1, "d_k": 2, "scaled": True, "hidden": None}
@@ -126,6 +141,14 @@ def test_the_mask_explorer_computes_what_the_package_computes(js, after, n):
     assert_allclose(found, weights * mask, atol=1e-12)
 
 
+def test_the_edge_of_a_mask_is_a_staircase_and_no_other_mask_has_one(js):
+    for n, ahead in [(2, -1), (2, 1), (5, -1), (5, 0), (5, 3), (7, 6)]:
+        assert js("attn.mask.staircase", n, ahead) == np.tri(n, k=ahead, dtype=bool).tolist()
+        assert js("attn.mask.aheadIn", np.tri(n, k=ahead, dtype=bool)) == ahead
+    for other in (1 - np.eye(5), np.tri(5) - np.tri(5, k=-2), np.tri(5).T):
+        assert js("attn.mask.aheadIn", other.astype(bool)) is None
+
+
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_the_update_plane_computes_what_the_package_computes(js, n):
     rng = np.random.default_rng(6)
@@ -170,6 +193,31 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(found[:2], [rows @ rows.T for rows in units], atol=1e-12)
     assert_allclose(found[2], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
+
+
+def test_the_blocks_explorer_adds_up_what_the_long_row_gives(js):
+    figure = EACH["blocks"]
+    found = js("attn.blocks.addUp", figure.state())
+    assert_allclose(found["total"], np.ravel(figure.mixtures) @ np.concatenate(figure.W_O), atol=1e-12)
+    assert_allclose(found["updates"], figure.updates, atol=1e-12)
+    assert_allclose(found["updates"][1], np.array(figure.mixtures[1]) @ figure.W_O[1], atol=1e-12)
+
+
+@pytest.mark.parametrize(("keeps", "score", "distance"), [(0.78, 10, 12), (1, 0, 40), (0, 3.5, 1)])
+def test_the_news_explorer_says_what_arrives_of_a_changed_first_word(js, keeps, score, distance):
+    rng = np.random.default_rng(14)
+    A, X = keeps * np.linalg.qr(rng.normal(size=(5, 5)))[0], rng.normal(size=(distance + 1, 5))
+    changed = np.vstack([-X[:1], X[1:]])
+    notes, left = np.zeros((2, 5)), []
+    for pair in zip(X, changed):
+        notes = notes @ A + pair
+        left.append(np.linalg.norm(notes[1] - notes[0]) / np.linalg.norm(changed - X))
+    weights = softmax([score, *[0] * distance])
+    figure = NewsExplorer(keeps, score, distance)
+    found = js("attn.news.arrive", figure.state())
+    assert_allclose(found["notes"], left, atol=1e-12)
+    assert_allclose(found["jump"], weights[0], atol=1e-12)
+    assert_allclose(figure.shares, (left[-1], weights[0]), atol=1e-12)
 
 
 def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):

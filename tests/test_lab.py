@@ -302,7 +302,7 @@ def test_a_figure_and_python_move_each_other(opened):
     figure.get_by_label("itself and earlier words").click()
     page.wait_for_function("document.querySelectorAll('.jp-Notebook-ExecutionIndicator[data-status=idle]').length")
 
-    shown = figure.locator(".attn-pattern .attn-chosen .attn-cell").all_inner_texts()
+    shown = figure.locator(".attn-pattern .attn-chosen .attn-cell").all_text_contents()
     said = read(page, 1, cell(1).locator(".jp-OutputArea-output"), "fish   0.000")
     assert [line.split()[0:3:2] for line in said.splitlines()] == [
         ["cat", word] for word in ("The", "black", "cat", "ate", "fish")

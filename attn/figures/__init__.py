@@ -9,6 +9,7 @@ from attn.figures.ask_three_times import AskThreeTimes as AskThreeTimes
 from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
+from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import book_script as book_script
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import shared_script as shared_script
@@ -17,6 +18,7 @@ from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.head_guess import HeadGuess as HeadGuess
 from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
+from attn.figures.news import NewsExplorer as NewsExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer

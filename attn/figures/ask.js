@@ -26,11 +26,6 @@ const inside = (q) => q.map((entry, d) => Math.max(-REACH[d], Math.min(d ? 2.9 :
 const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
 const percent = (weight) => `${format(100 * weight, 1)} %`;
 
-function put(node, attributes) {
-  Object.entries(attributes).forEach(([name, value]) =>
-    node.setAttribute(name, typeof value === "number" ? Math.round(value * 100) / 100 : value));
-}
-
 function scene(wide, height, label, ...nodes) {
   return drawing("svg", { viewBox: `0 0 ${wide} ${height}`, class: "attn-scene", role: "img", "aria-label": label }, ...nodes);
 }

@@ -1,5 +1,6 @@
-// The attention explorer: one short sentence, one head. The reader changes a query or the mask and follows
-// scores -> scaled -> weights -> output for one word, with the whole pattern beside it.
+// The attention explorer: one short sentence, one head. Arcs as wide as the weights leave the word that asks; the reader
+// presses words, changes a query or the mask, and may unfold every number: scores -> scaled -> weights -> output for one
+// word, and the whole pattern.
 
 const MOST_WORDS = 8;
 
@@ -43,7 +44,14 @@ function inWords(read) {
 function build({ start, read, change, reset, line, tell, explain, draw }) {
   const { tokens, Q, V } = read();
   const { scoreOf, scaledOf, weightOf, outputOf } = inWords(read);
-  const query = choice({ legend: "Query word", labels: tokens, onChoose: (i) => change({ query: i }) });
+  const wide = sceneWidth(), base = 100;
+  const now = arcs(tokens.length, [wide, 80], base), past = arcs(tokens.length, [wide, 80], base);
+  past.group.classList.add("attn-ghost");
+  const numbers = tokens.map((_, j) => drawing("text", { x: now.across(j), y: base + 26, "text-anchor": "middle" }));
+  const scene = drawing("svg", { viewBox: `0 0 ${wide} ${base + 34}`, class: "attn-scene", role: "img" },
+    past.group, now.group, ...numbers);
+  const row = element("p", { className: "attn-outcome", "aria-live": "polite" });
+  const query = sentence({ legend: "Query word", labels: tokens, onChoose: (i) => change({ query: i }) });
   const mask = choice({
     legend: "A word sees", labels: ["all words", "itself and earlier words"],
     onChoose: (i) => change({ causal: i === 1 }),
@@ -93,14 +101,37 @@ function build({ start, read, change, reset, line, tell, explain, draw }) {
   });
   const entries = sliders.map((one) => one.row);
   draw(
-    box("attn-controls", query.row, mask.row,
-      element("fieldset", { className: "attn-choice attn-sliders" }, legend, ...entries)),
-    box("attn-panes", box("attn-scroll", stepTable.table, outputTable.table), box("attn-scroll", pattern.table)),
-    line, box("attn-controls", words, reset));
+    caption("Press a word to let it ask. Point at another to see its row."), scene, query.row, row,
+    box("attn-controls", mask.row, element("fieldset", { className: "attn-choice attn-sliders" }, legend, ...entries)),
+    folded("All the numbers, each with its sum",
+      box("attn-panes", box("attn-scroll", stepTable.table, outputTable.table), box("attn-scroll", pattern.table)), line),
+    box("attn-controls", words, reset));
 
-  return (state) => {
-    const { scores, scaled, weights, output } = attend(state);
+  let seen = []; // which words the one that asks sees
+  const glide = gliding(([from, ...weights]) => {
+    now.set(from, weights);
+    numbers.forEach((number, j) => (number.textContent = seen[j] ? format(weights[j]) : "–"));
+  });
+  const showRow = (i, { scaled, weights, output }) => {
+    const most = largest(weights[i]);
+    seen = scaled[i].map((score) => score > -Infinity);
+    glide([i, ...weights[i]]);
+    row.textContent = `“${tokens[i]}” takes most from “${tokens[most]}” (${format(weights[i][most])}). `
+      + `Its output: (${output[i].map((entry) => format(entry)).join(", ")})`;
+    const shares = tokens.map((token, j) => `${token} ${format(weights[i][j])}`).join(", ");
+    put(scene, { "aria-label": `Arcs from “${tokens[i]}”, as wide as its weights: ${shares}` });
+  };
+  query.row.querySelectorAll("label").forEach((word, i) => {
+    word.addEventListener("pointerenter", () => showRow(i, attend(read())));
+    word.addEventListener("pointerleave", () => showRow(read().query, attend(read())));
+  });
+
+  return (state, before) => {
+    const found = attend(state), { scores, scaled, weights, output } = found;
     query.set(state.query);
+    showRow(state.query, found);
+    const old = before ?? state;
+    past.set(old.query, attend(old).weights[old.query]);
     mask.set(state.causal ? 1 : 0);
     legend.textContent = `Query of “${tokens[state.query]}”`;
     sliders.forEach((one, d) => one.set(state.Q[state.query][d]));

@@ -32,9 +32,13 @@ function control(type, properties = {}) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
+function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+}
+
 function drawing(tag, attributes = {}, ...children) {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  put(node, attributes);
   node.append(...children);
   return node;
 }
@@ -109,6 +113,8 @@ function handle({ label, onMove, onStep }, ...marks) {
     grip = [place[0] - x, place[1] - y];
     group.setPointerCapture(event.pointerId);
   });
+  // A finger that holds it does not scroll: Chromium does not heed touch-action inside a drawing.
+  group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   group.addEventListener("pointermove", (event) => {
     if (!grip) return;
     const [x, y] = pointer(event);
@@ -128,6 +134,11 @@ function handle({ label, onMove, onStep }, ...marks) {
     group.setAttribute("aria-valuetext", said);
   };
   return { group, set, held: () => grip !== null };
+}
+
+// How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
+function sceneWidth() {
+  return matchMedia("(max-width: 480px)").matches ? 340 : 640;
 }
 
 function sum(numbers) {
@@ -246,6 +257,39 @@ function choice({ legend, labels, onChoose }) {
   inputs.forEach((input, i) => row.append(element("label", {}, input, element("span", {}, labels[i]))));
   const set = (chosen) => inputs.forEach((input, i) => (input.checked = i === chosen));
   return { row, set };
+}
+
+// A sentence: a choice of one of its words, each in the middle of its share of the line, below the arcs that leave it.
+function sentence(options) {
+  const line = choice(options);
+  line.row.classList.add("attn-sentence");
+  line.row.querySelectorAll("label").forEach((label, i) => {
+    label.style.gridColumn = i + 1;
+    label.title = options.labels[i];
+  });
+  return line;
+}
+
+// Arcs from one word of n to each of them, as wide as its weight; `set(from, weights)` draws them from a place that may lie
+// between two words, on its way from one to the other.
+function arcs(n, [wide, tall], base) {
+  const across = (i) => ((i + 0.5) * wide) / n;
+  const lines = Array.from({ length: n }, () => drawing("path", { class: "attn-arc" }));
+  const dots = lines.map((_, i) => drawing("circle", { cx: across(i), cy: base, class: "attn-share" }));
+  const set = (from, weights) => weights.forEach((weight, i) => {
+    const high = base - 2 * tall * Math.abs((from - i) / (n - 1)) ** 0.6;
+    put(lines[i], {
+      d: `M${across(from)},${base}Q${across((from + i) / 2)},${high},${across(i)},${base}`,
+      "stroke-width": 1 + 11 * weight, opacity: 0.2 + 0.8 * weight,
+    });
+    put(dots[i], { r: 2 + 6 * Math.sqrt(weight) });
+  });
+  return { group: drawing("g", {}, ...lines, ...dots), set, across };
+}
+
+// What only some readers want to see, folded away.
+function folded(title, ...nodes) {
+  return element("details", { className: "attn-folded" }, element("summary", {}, title), ...nodes);
 }
 
 // A heading of a column ("col") or row ("row") of a table, from its text.
