@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, fill, key, point, press, touch, words
+from hands import choose, click, drag, fill, key, nudge, point, press, touch, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -141,6 +141,11 @@ MOVES = {
     ],
     "query_plane": [(key, "q₁", "End"), (key, "q₂", "ArrowLeft"), (words, "one two three"), (key, "q₁", "Home")],
     "scaling": [
+        (nudge, "score of key 4", "ArrowUp"),
+        (nudge, "score of key 4", "Shift+ArrowUp"),
+        (nudge, "score of key 4", "Shift+ArrowRight"),
+        (nudge, "score of key 2", "ArrowLeft"),
+        (drag, "score of key 3", 0, -400),
         (key, "d_k", "ArrowRight"),
         (click, "as they are"),
         (key, "d_k", "Home"),

@@ -9,6 +9,25 @@ def key(page, label, pressed):
     control(page, label).press(pressed)
 
 
+def grasp(page, name):
+    """Return what a drawing offers to be held."""
+    return page.get_by_role("slider", name=name, exact=True)
+
+
+def nudge(page, name, pressed):
+    grasp(page, name).press(pressed)
+
+
+def drag(page, name, right, down):
+    """Hold something in a drawing by the mouse, and let it go so many pixels further."""
+    box = grasp(page, name).locator(".attn-target").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down, steps=3)
+    page.mouse.up()
+
+
 def click(page, label):
     control(page, label).click()
 

@@ -99,7 +99,7 @@ def test_each_number_is_explained_as_recorded(blank, recorded, name):
 
 
 def weights(page):
-    return page.locator(".attn-weighted output").all_inner_texts()
+    return page.locator(".attn-scene").first.locator(".attn-plane-label").all_text_contents()
 
 
 def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):

@@ -57,11 +57,12 @@ def test_the_query_plane_computes_what_the_package_computes(js, n):
 @pytest.mark.parametrize(("chosen", "size"), [(0, 1), (1, 7), (2, 1024)])
 def test_the_scaling_explorer_computes_softmax_and_its_slope(js, scaled, chosen, size):
     scores = np.sqrt(size) * np.random.default_rng(3).normal(size=(3, 5))
-    figure = ScalingExplorer([1, 7, 1024], scores, chosen=chosen, scaled=scaled)
+    figure = ScalingExplorer([1, 7, 1024], scores, chosen=chosen, scaled=scaled, key=3, nudge=-0.4)
     found = js("attn.scaling.saturate", figure.state())
-    shown = np.array(figure.scores[chosen]) / (np.sqrt(size) if scaled else 1)
+    shown = np.array(figure.scores[chosen]) / (np.sqrt(size) if scaled else 1) - [0, 0, 0, 0.4, 0]
     step = 1e-6 * np.eye(5)
     slope = (softmax(shown + step) - softmax(shown - step)).T / 2e-6
+    assert_allclose(found["shown"], shown, atol=1e-12)
     assert_allclose(found["weights"], softmax(shown), atol=1e-12)
     assert_allclose(figure.weights, softmax(shown), atol=1e-12)
     assert_allclose(found["jacobian"], slope, atol=1e-8)

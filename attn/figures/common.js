@@ -32,11 +32,20 @@ function control(type, properties = {}) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
+function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+}
+
 function drawing(tag, attributes = {}, ...children) {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  put(node, attributes);
   node.append(...children);
   return node;
+}
+
+// Text in a drawing, its middle at x.
+function lettering(x, y, className, text = "") {
+  return drawing("text", { x, y, class: className, "text-anchor": "middle" }, text);
 }
 
 function format(number, digits = 2) {
@@ -206,19 +215,23 @@ function emptyPlane(label) {
   return plane;
 }
 
-// An arrow in the plane; `set(from, to)` moves it, and one that is hardly longer than a dot is not drawn.
-function planeArrow(className) {
+// An arrow in a drawing; `set(from, to)` moves it, and one that is hardly longer than a dot is not drawn.
+function drawnArrow(className) {
   const shaft = drawing("line", { class: "attn-shaft" });
   const head = drawing("path", { class: "attn-tip", d: "M0,0 L-11,-6 L-11,6 Z" });
   const group = drawing("g", { class: className }, shaft, head);
-  const set = (from, to) => {
-    const [x0, y0] = toPixels(from);
-    const [x1, y1] = toPixels(to);
-    group.setAttribute("visibility", Math.hypot(x1 - x0, y1 - y0) < 4 ? "hidden" : "visible");
-    Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 }).forEach(([name, value]) => shaft.setAttribute(name, value));
-    head.setAttribute("transform", `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})`);
+  const set = ([x0, y0], [x1, y1]) => {
+    put(group, { visibility: Math.hypot(x1 - x0, y1 - y0) < 4 ? "hidden" : "visible" });
+    put(shaft, { x1: x0, y1: y0, x2: x1, y2: y1 });
+    put(head, { transform: `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})` });
   };
   return { group, set };
+}
+
+// An arrow in the plane.
+function planeArrow(className) {
+  const { group, set } = drawnArrow(className);
+  return { group, set: (from, to) => set(toPixels(from), toPixels(to)) };
 }
 
 // One choice of several as native radio buttons; `set(i)` marks choice i.
