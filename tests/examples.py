@@ -163,7 +163,14 @@ MOVES = {
         (click, "−∞ before softmax"),
         (click, "all words"),
     ],
-    "update_plane": [(key, "big", "End"), (key, "tower", "Home"), (key, "tower", "ArrowRight")],
+    "update_plane": [
+        (key, "big", "End"),
+        (nudge, "tower: weight", "Shift+ArrowUp"),
+        (drag, "tower: weight", 40, 100),
+        (drag, "big: weight", -900, 0),
+        (key, "tower", "Home"),
+        (key, "tower", "ArrowRight"),
+    ],
     "heads": [
         (click, "two"),
         (click, "wizard"),

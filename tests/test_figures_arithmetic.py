@@ -92,6 +92,30 @@ def test_the_update_plane_computes_what_the_package_computes(js, n):
     assert_allclose(found["moved"], E + output[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("j", [0, 1, 2])
+def test_an_end_that_is_pulled_goes_as_near_as_one_weight_can_bring_it(js, j):
+    rng = np.random.default_rng(16)
+    E, V, scores, point = rng.normal(size=2), rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=2)
+    state = {"E": E, "V": V, "scores": scores}
+
+    def end_at(weight):  # the other weights keep their shares of what is left
+        others = softmax(np.where(np.arange(3) == j, -np.inf, scores))
+        weights = np.where(np.arange(3) == j, weight, (1 - weight) * others)
+        return js("attn.update_plane.path", E, V, weights)[j + 1]
+
+    found = js("attn.update_plane.weightAt", state, j, point)
+    away = [np.linalg.norm(np.subtract(end_at(weight), point)) for weight in np.linspace(0, 1, 101)]
+    assert abs(np.clip(found, 0, 1) - np.argmin(away) / 100) <= 0.005
+    assert_allclose(end_at(1), E + V[j], atol=1e-12)
+    others = softmax(np.delete(scores, j))
+    for weight, given in [(0.3, scores), (0.9, scores), (0.9, scores + 9)]:
+        found = js("attn.update_plane.scoresFor", {"scores": np.minimum(given, 8)}, j, weight)
+        assert softmax(found)[j] == pytest.approx(weight, abs=0.002) and max(found) <= 8 and min(found) >= -4
+        if given is scores:
+            assert_allclose(np.delete(softmax(found), j), (1 - weight) * others, atol=0.002)
+            assert_allclose(np.delete(found, j), np.delete(scores, j), atol=0.005)
+
+
 @pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
 def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     query, key = np.random.default_rng(13).normal(size=(2, 2)).round(3)
