@@ -204,11 +204,12 @@ MOVES = {
         (click, "scores"),
     ],
     "rotary": [
-        (key, "query stands at", "ArrowRight"),
-        (key, "both, together", "End"),
-        (key, "key stands at", "Home"),
+        (nudge, "query stands at", "ArrowRight"),
+        (nudge, "both, together", "Shift+ArrowRight"),
+        (drag, "key stands at", -900, 0),
         (key, "angle a position", "ArrowLeft"),
-        (key, "query stands at", "Home"),
+        (drag, "both, together", 900, 0),
+        (drag, "query stands at", -100, 50),
     ],
     "stepper": [
         *((touch, STEP, step) for step in (1, 2, 3, 5, 7)),

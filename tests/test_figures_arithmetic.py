@@ -116,6 +116,11 @@ def test_an_end_that_is_pulled_goes_as_near_as_one_weight_can_bring_it(js, j):
             assert_allclose(np.delete(found, j), np.delete(scores, j), atol=0.005)
 
 
+def rotary_pair(pair, angle):
+    turned = complex(*pair) * np.exp(1j * angle)
+    return np.array([turned.real, turned.imag])
+
+
 @pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
 def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     query, key = np.random.default_rng(13).normal(size=(2, 2)).round(3)
@@ -124,6 +129,9 @@ def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     turned = [rotary(vector[None], start=place)[0] for vector, place in zip((query, key), places)]
     assert_allclose(found["turned"], turned, atol=1e-12)
     assert_allclose(found["score"], turned[0] @ turned[1], atol=1e-12)
+    angle = js("attn.rotary.angleBetween", *turned)
+    assert np.hypot(*query) * np.hypot(*key) * np.cos(angle) == pytest.approx(turned[0] @ turned[1])
+    assert rotary_pair(turned[0], angle) == pytest.approx(turned[1] * np.hypot(*query) / np.hypot(*key))
     for turn in (1.0, 0.2):
         figure = RotaryExplorer(query, key, turn, *places)
         assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(figure.score, abs=1e-12)

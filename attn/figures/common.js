@@ -126,6 +126,39 @@ function handle({ label, onMove, onStep }, ...marks) {
   return { group, set, held: () => grip !== null };
 }
 
+// Two words on a line of places from 0 to `last`: one is held above the line, one below it by its marks, and between them
+// what moves both by as much. `onMove` is given both places; `set` shows them, on their way from others.
+function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
+  const unit = (to - from) / last, x = (place) => from + place * unit;
+  const within = (place) => Math.max(0, Math.min(last, Math.round(place)));
+  const moveOne = (i, place) => onMove(read().with(i, within(place)));
+  const moveBoth = (by) => {
+    const [low, high] = [Math.min(...read()), Math.max(...read())];
+    onMove(read().map((place) => place + Math.max(-low, Math.min(last - high, Math.round(by)))));
+  };
+  const held = labels.map((label, i) => handle({
+    label,
+    onMove: ([at]) => moveOne(i, (at - from) / unit),
+    onStep: ([right, up]) => moveOne(i, read()[i] + right + up),
+  }, ...marks[i]));
+  const pair = handle({
+    label: "both, together",
+    onMove: ([at]) => moveBoth((at - from) / unit - sum(read()) / 2),
+    onStep: ([right, up]) => moveBoth(right + up),
+  }, drawing("circle", { r: 9, class: "attn-grip" }));
+  const between = drawing("line", { y1: y, y2: y, class: "attn-between" });
+  const ticks = [0, 1, 2, 3, 4].map((i) => Math.round((i * last) / 4));
+  const nodes = [drawing("line", { x1: from, x2: to, y1: y, y2: y, class: "attn-axis" }), between,
+    ...ticks.map((place) => lettering(x(place), y + 20, "attn-tick", String(place))),
+    ...[...held, pair].map(({ group }) => group)];
+  const set = (shown, places) => {
+    held.forEach((one, i) => one.set([x(shown[i]), y + (i ? apart : -apart)], places[i], String(places[i])));
+    pair.set([x(sum(shown) / 2), y], Math.min(...places), places.join(" and "));
+    put(between, { x1: x(shown[0]), x2: x(shown[1]) });
+  };
+  return { nodes, set, held: () => [...held, pair].some((one) => one.held()) };
+}
+
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
