@@ -199,9 +199,10 @@ MOVES = {
     "training": [(key, "step", "ArrowRight"), (click, "queries"), (key, "step", "Home")],
     "gauge": [
         (key, "stretch", "End"),
-        (click, "cosines of queries"),
         (key, "stretch", "ArrowLeft"),
-        (click, "scores"),
+        (nudge, "key of b", "Shift+ArrowRight"),
+        (drag, "query of b", -900, 0),
+        (drag, "query of b", 900, 0),
     ],
     "rotary": [
         (nudge, "query stands at", "ArrowRight"),

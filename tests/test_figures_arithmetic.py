@@ -154,9 +154,11 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     Q, K = (np.array(rows) * [2.0**power, *[1] * 4] for rows, power in [(figure.Q, 2), (figure.K, -2)])
     units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (K, Q)]
     found = js("attn.gauge.regauge", figure.state())
-    assert_allclose(found[:2], [rows @ rows.T for rows in units], atol=1e-12)
-    assert_allclose(found[2], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
+    assert_allclose(found[::2], [rows @ rows.T for rows in units], atol=1e-12)
+    assert_allclose(found[1], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
+    drawn = js("(rows) => rows.map(attn.gauge.upright)", K)
+    assert_allclose(drawn, np.stack([K[:, 0], np.linalg.norm(K[:, 1:], axis=1)], axis=1), atol=1e-12)
 
 
 def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
