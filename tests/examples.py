@@ -22,6 +22,7 @@ from attn.figures import (
     SoftmaxExplorer,
     TrainingExplorer,
     UpdatePlane,
+    WalkExplorer,
 )
 from attn.parameters import GPT3
 
@@ -100,6 +101,7 @@ def one_of_each():
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
+        "walks": WalkExplorer(),
         "stepper": stepper(),
         "head_guess": head_guess(),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
@@ -211,6 +213,13 @@ MOVES = {
         (key, "angle a position", "ArrowLeft"),
         (drag, "both, together", 900, 0),
         (drag, "query stands at", -100, 50),
+    ],
+    "walks": [
+        (nudge, "d_k", "Shift+ArrowRight"),
+        (press, "Draw again"),
+        (drag, "d_k", -900, 0),
+        (press, "▶ Walk"),
+        (drag, "d_k", -100, 0),
     ],
     "stepper": [
         *((touch, STEP, step) for step in (1, 2, 3, 5, 7)),

@@ -70,7 +70,8 @@ LOOK = """(root) => {
       shapes: list(scene, "line, rect, circle, path, polyline, polygon", (node) => [node.getAttribute("class"),
         ...["x1", "y1", "x2", "y2", "x", "y", "width", "height", "cx", "cy", "r", "d", "points", "transform", "visibility"]
           .flatMap((name) => node.getAttribute(name) ?? [])
-          .map((value) => String(value).replace(/-?[\\d.]+/g, (found) => Math.round(Number(found) * 10) / 10))].join(" ")),
+          .map((value) => String(value).replace(/-?[\\d.]+/g, (found) => Math.round(Number(found) * 10) / 10))
+          .map((value) => (value.length > 999 ? value.slice(0, 99) : value))].join(" ")),
     })),
     cursor: list(root, ".attn-cursor", (line) => [number(line, "x1"), number(line, "x2")]),
   };

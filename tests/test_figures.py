@@ -340,7 +340,7 @@ FOLLOWED = """async ([name, state]) => {
     return [...did];
   };
   const drawn = await after(() => heard.forEach((listener) => listener()));
-  const control = el.querySelector(".attn-explorable :is(input, .attn-answer)");
+  const control = el.querySelector("input, .attn-answer") ?? el.querySelector(".attn-button");
   const told = (await after(() =>
     ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
   )).filter((name) => name !== "get");

@@ -167,6 +167,30 @@ def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
     assert_allclose(found, 340 * np.log1p(steps) / np.log1p(500), atol=1e-12)
 
 
+def mulberry32(seed):
+    """Numbers between 0 and 1, as Tommy Ettinger's generator gives them."""
+    bits = 2**32 - 1
+    while True:
+        seed = (seed + 0x6D2B79F5) & bits
+        mixed = ((seed ^ seed >> 15) * (seed | 1)) & bits
+        mixed ^= (mixed + (mixed ^ mixed >> 7) * (mixed | 61)) & bits
+        yield (mixed ^ mixed >> 14) / 2**32
+
+
+def test_the_walks_are_dot_products_of_normal_numbers_from_a_stated_generator(js):
+    even = np.array([*itertools.islice(mulberry32(5), 2 * 40 * 256)]).reshape(40, 256, 2)
+    lengths, angles = np.sqrt(-2 * np.log(1 - even[..., 0])), 2 * np.pi * even[..., 1]
+    Q, K = lengths * np.cos(angles), lengths * np.sin(angles)
+    found = np.array(js("attn.walks.walk", 5))
+    assert_allclose(found[:, 0], 0)
+    assert_allclose(found[:, 1:], np.cumsum(Q * K, axis=1), atol=1e-9)
+    assert_allclose([Q.mean(), K.mean(), Q.std(), K.std()], [0, 0, 1, 1], atol=0.02)
+    for d_k in (1, 7, 256):
+        assert js("attn.walks.spread", found, d_k) == pytest.approx(
+            np.sqrt(np.mean(np.sum((Q * K)[:, :d_k], axis=1) ** 2))
+        )
+
+
 NAMES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
 ODD = TransformerConfig(**dict(zip(NAMES, [7, 3, 5, 2, 11, 13, 17])))
 # counts beyond what a double holds

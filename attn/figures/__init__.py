@@ -23,3 +23,4 @@ from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn.figures.stepper import SentenceStepper as SentenceStepper
 from attn.figures.training import TrainingExplorer as TrainingExplorer
 from attn.figures.update_plane import UpdatePlane as UpdatePlane
+from attn.figures.walks import WalkExplorer as WalkExplorer
