@@ -7,6 +7,7 @@ from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
 from attn.figures import (
     AttentionExplorer,
+    ClockExplorer,
     CostExplorer,
     GaugeExplorer,
     HeadGuess,
@@ -102,6 +103,7 @@ def one_of_each():
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
         "walks": WalkExplorer(),
+        "clocks": ClockExplorer(4, 9, 40, entries=6),
         "stepper": stepper(),
         "head_guess": head_guess(),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
@@ -213,6 +215,12 @@ MOVES = {
         (key, "angle a position", "ArrowLeft"),
         (drag, "both, together", 900, 0),
         (drag, "query stands at", -100, 50),
+    ],
+    "clocks": [
+        (nudge, "one place", "ArrowUp"),
+        (nudge, "both, together", "Shift+ArrowRight"),
+        (drag, "other place", -900, 0),
+        (drag, "both, together", 900, 0),
     ],
     "walks": [
         (nudge, "d_k", "Shift+ArrowRight"),

@@ -15,6 +15,7 @@ import attn.figures
 from attn.course.plots import COLORS
 from attn.figures import (
     FOLDER,
+    ClockExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
@@ -442,6 +443,8 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: RotaryExplorer([1, 2], [1, 2, 3]), r"key needs the axes \(2\), but has shape \(3,\)"),
         (lambda: RotaryExplorer([1, 2], [1, 2], query_at=41), r"query_at must be from 0 to 40, but is 41"),
         (lambda: RotaryExplorer([1, 2], [1, 2], np.nan), r"turn needs finite numbers, but has NaN"),
+        (lambda: ClockExplorer(5, 101), r"other must be from 0 to 100, but is 101"),
+        (lambda: ClockExplorer(entries=7), r"entries must be even, but is 7"),
         (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),
         (lambda: stepper(tokens=["she"] * 7), r"reads at most 6 words, but 'she she she she she she she' has 7"),
         (lambda: stepper(step=35), r"step must be from 0 to 34, but is 35"),

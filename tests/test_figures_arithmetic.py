@@ -19,9 +19,9 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import ClockExplorer, CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
 from attn.parameters import GPT3, TransformerConfig, count_parameters
-from attn.positions import rotary
+from attn.positions import rotary, sinusoid
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -135,6 +135,15 @@ def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     for turn in (1.0, 0.2):
         figure = RotaryExplorer(query, key, turn, *places)
         assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(figure.score, abs=1e-12)
+
+
+@pytest.mark.parametrize("entries", [2, 8, 12])
+def test_the_hands_of_the_clocks_are_the_sinusoids_of_the_package(js, entries):
+    for place in (0, 7, 100):
+        found = js("attn.clocks.vectorOf", place, entries)
+        assert_allclose(found, sinusoid(101, entries)[place], atol=1e-12)
+    rows = sinusoid(101, entries)
+    assert ClockExplorer(10, 13, entries=entries).product == pytest.approx(rows[10] @ rows[13])
 
 
 def test_the_heads_explorer_computes_what_the_package_computes(js):

@@ -8,6 +8,7 @@ from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
 from attn.figures.bundle import book_script as book_script
+from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.head_guess import HeadGuess as HeadGuess

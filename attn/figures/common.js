@@ -225,6 +225,12 @@ function countedBar(name) {
   return barRow("attn-counted", element("span", {}, name));
 }
 
+// A slice of a circle around (x, y) from one angle to another, the shorter way.
+function slice([x, y], radius, from, to) {
+  const [first, second] = [from, to].map((angle) => `${x + radius * Math.cos(angle)} ${y - radius * Math.sin(angle)}`);
+  return `M${x} ${y}L${first}A${radius} ${radius} 0 0 ${Math.sin(to - from) > 0 ? 0 : 1} ${second}Z`;
+}
+
 // A plane for vectors of two entries; it shows -PLANE_REACH to PLANE_REACH on both axes.
 const PLANE_REACH = 3;
 const PLANE_SIZE = 320;

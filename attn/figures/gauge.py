@@ -1,6 +1,7 @@
 """What a stretch of queries and a shrinking of keys leave alone."""
 
 import numpy as np
+
 from attn.figures.base import Explorable, Number, Shaped, Words, read_source
 
 

@@ -80,8 +80,7 @@ function build({ read, change, reset, line, tell, draw }) {
     arrows.forEach((arrow, i) => arrow.set([0, 0], around([0, 0], turned[i], 38 / longest)));
     names.forEach((name, i) => (name.textContent = `${ROLES[i]} at ${places[i]}`));
     now.set(turned);
-    const [first, second] = turned.map((pair) => around(MIDDLE, pair, 60 / Math.hypot(...pair)).join(" "));
-    put(wedge, { d: `M${MIDDLE.join(" ")}L${first}A60 60 0 0 ${opened > 0 ? 0 : 1} ${second}Z` });
+    put(wedge, { d: slice(MIDDLE, 60, ...turned.map(([x, y]) => Math.atan2(y, x))) });
     angle.textContent = `angle ${degrees(Math.abs(opened))}`;
     const end = across(found);
     put(bar, { x: MIDDLE[0] + Math.min(0, end), width: Math.abs(end) });
