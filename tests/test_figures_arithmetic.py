@@ -19,7 +19,8 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import ClockExplorer, CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import ClockExplorer, CostExplorer, NormExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.layers import layer_norm
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary, sinusoid
 
@@ -144,6 +145,26 @@ def test_the_hands_of_the_clocks_are_the_sinusoids_of_the_package(js, entries):
         assert_allclose(found, sinusoid(101, entries)[place], atol=1e-12)
     rows = sinusoid(101, entries)
     assert ClockExplorer(10, 13, entries=entries).product == pytest.approx(rows[10] @ rows[13])
+
+
+@pytest.mark.parametrize("x", [[2, -1, 0.5, 3], [1, 1, 1], [0.001, 0, 0, 0, -0.002]])
+def test_the_norm_is_that_of_the_package_and_forgets_mean_and_spread(js, x):
+    figure = NormExplorer(x)
+    found = js("attn.norm.normalise", x)
+    assert_allclose(found, layer_norm(np.array(x), np.ones(len(x)), np.zeros(len(x))), atol=1e-12)
+    assert_allclose(figure.normed, found, atol=1e-12)
+    for mean in (-2, 0.5):
+        assert_allclose(js("attn.norm.shifted", x, mean), np.array(x) + mean - np.mean(x), atol=1e-12)
+    spread = js("attn.norm.stretched", x, 1.3)
+    if np.std(x):
+        assert_allclose(spread, np.mean(x) + 1.3 * (np.array(x) - np.mean(x)) / np.std(x), atol=1e-9)
+        assert np.std(js("attn.norm.stretched", x, -5)) == pytest.approx(0.2), "no stretch turns a sign"
+    else:
+        assert spread == x, "equal entries have no direction"
+    for far in (-99, 99):
+        assert np.abs(js("attn.norm.shifted", x, far)).max() == pytest.approx(6)
+    wide = js("attn.norm.stretched", x, 99)
+    assert np.abs(wide).max() == pytest.approx(6) or not np.std(x)
 
 
 def test_the_heads_explorer_computes_what_the_package_computes(js):

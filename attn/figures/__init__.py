@@ -14,6 +14,7 @@ from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.head_guess import HeadGuess as HeadGuess
 from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
+from attn.figures.norm import NormExplorer as NormExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.query_plane import QueryPlane as QueryPlane
