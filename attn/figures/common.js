@@ -105,6 +105,8 @@ function handle({ label, onMove, onStep }, ...marks) {
     grip = [place[0] - x, place[1] - y];
     group.setPointerCapture(event.pointerId);
   });
+  // A finger that holds it does not scroll: Chromium does not heed touch-action inside a drawing.
+  group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   group.addEventListener("pointermove", (event) => {
     if (!grip) return;
     const [x, y] = pointer(event);
