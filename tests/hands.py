@@ -11,7 +11,7 @@ def key(page, label, pressed):
 
 def grasp(page, name):
     """Return what a drawing offers to be held."""
-    return page.get_by_role("slider", name=name, exact=True)
+    return page.locator(f".attn-handle[role=slider][aria-label='{name}']")
 
 
 def nudge(page, name, pressed):
@@ -26,6 +26,29 @@ def drag(page, name, right, down):
     page.mouse.down()
     page.mouse.move(x + right, y + down, steps=3)
     page.mouse.up()
+
+
+def swipe(page, x, y, right, down):
+    """Draw a finger over the page, and return what the page was told of it at the end."""
+    page.evaluate(
+        """() => {
+          delete document.body.dataset.ended;
+          ["pointerup", "pointercancel"].forEach((name) =>
+            document.addEventListener(name, () => (document.body.dataset.ended = name), { once: true }));
+        }"""
+    )
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    touch("touchStart", (x, y))
+    for share in (0.25, 0.5, 0.75, 1):
+        touch("touchMove", (x + share * right, y + share * down))
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    touch("touchEnd")
+    page.wait_for_function("document.body.dataset.ended")
+    return page.evaluate("document.body.dataset.ended")
 
 
 def click(page, label):

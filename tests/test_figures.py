@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, press, words
+from hands import bring, click, control, drag, grasp, nudge, press, swipe, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -227,6 +227,45 @@ def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
     page.locator(".attn-plane").dispatch_event("pointercancel")
     move(2, 2)
     assert query() == [0, 1]
+
+
+HELD = {  # by figure, what can be held, and where it is moved: so many pixels to the right and down
+    "scaling": ("score of key 3", 0, -12),
+    "update_plane": ("tower: weight", 30, 60),
+    "rotary": ("query stands at", 60, 0),
+    "gauge": ("key of b", -40, 0),
+    "walks": ("d_k", 60, 0),
+    "clocks": ("one place", 60, 0),
+    "norm": ("mean", 0, 40),
+}
+DRAWN = "() => [...document.querySelectorAll('.attn-scene')].map((scene) => scene.innerHTML).join()"
+
+
+def test_a_finger_holds_what_is_drawn_and_beside_it_scrolls_the_page(unloaded):
+    page = unloaded(EACH["rotary"], width=390, has_touch=True, is_mobile=True)
+    page.evaluate("document.body.style.height = '5000px'")
+    held = grasp(page, "both, together")
+    box = held.locator(".attn-target").bounding_box()
+    assert swipe(page, box["x"] + 22, box["y"] + 22, 60, 60) == "pointerup"
+    assert held.get_attribute("aria-valuetext") != "5 and 2" and page.evaluate("scrollY") == 0
+    scene = page.locator(".attn-scene").last.bounding_box()
+    assert swipe(page, scene["x"] + 3, scene["y"] + scene["height"] - 3, 0, -90) == "pointercancel", "it scrolls"
+
+
+def test_a_drawing_glides_to_where_it_would_be_at_once_and_what_is_held_does_not_lag(unloaded):
+    figures = [EACH[name] for name in HELD]
+    still, page = (unloaded(*figures, reduced_motion=motion) for motion in ("reduce", "no-preference"))
+    for move in (nudge, drag, nudge):
+        for label, right, down in HELD.values():
+            before = still.evaluate(DRAWN)
+            for one in (still, page):
+                move(one, label, *([right, down] if move is drag else ["ArrowUp"]))
+            assert still.evaluate(DRAWN) != before, label
+        goal = still.evaluate(DRAWN)
+        if move is drag:
+            assert page.evaluate(DRAWN) == goal, "at once, and no later"
+        page.wait_for_function(f"(goal) => ({DRAWN})() === goal", arg=goal)
+    assert page.said == []
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -104,6 +104,7 @@ def test_an_end_that_is_pulled_goes_as_near_as_one_weight_can_bring_it(js, j):
         weights = np.where(np.arange(3) == j, weight, (1 - weight) * others)
         return js("attn.update_plane.path", E, V, weights)[j + 1]
 
+    assert js("attn.update_plane.weightAt", state, j, end_at(0.37)) == pytest.approx(0.37)
     found = js("attn.update_plane.weightAt", state, j, point)
     away = [np.linalg.norm(np.subtract(end_at(weight), point)) for weight in np.linspace(0, 1, 101)]
     assert abs(np.clip(found, 0, 1) - np.argmin(away) / 100) <= 0.005
