@@ -20,6 +20,7 @@ def nudge(page, name, pressed):
 
 def drag(page, name, right, down):
     """Hold something in a drawing by the mouse, and let it go so many pixels further."""
+    grasp(page, name).scroll_into_view_if_needed()
     box = grasp(page, name).locator(".attn-target").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
