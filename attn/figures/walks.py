@@ -21,7 +21,7 @@ class WalkExplorer(Explorable):
     _name = "walks"
     _esm = read_source("common.js", "walks.js")
 
-    d_k = Int(16, min=1, max=256)
+    d_k = Int(64, min=1, max=256)
     seed = Int(1, min=0)
 
     def describe(self):
