@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, drag, fill, hold, key, point, press, push, touch, words
+from hands import choose, click, drag, fill, hold, key, point, press, touch, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -10,12 +10,14 @@ from attn.figures import (
     AskThreeTimes,
     AttentionExplorer,
     BlocksExplorer,
+    ClockExplorer,
     CostExplorer,
     GaugeExplorer,
     HeadGuess,
     HeadsExplorer,
     MaskExplorer,
     NewsExplorer,
+    NormExplorer,
     NovelReader,
     ParameterCounter,
     RotaryExplorer,
@@ -25,6 +27,7 @@ from attn.figures import (
     SoftmaxExplorer,
     TrainingExplorer,
     UpdatePlane,
+    WalkExplorer,
 )
 from attn.parameters import GPT3
 
@@ -121,6 +124,9 @@ def one_of_each():
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
+        "norm": NormExplorer([2, -1, 0.5, 3]),
+        "walks": WalkExplorer(),
+        "clocks": ClockExplorer(4, 9, 40, entries=6),
         "stepper": stepper(),
         "head_guess": head_guess(),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
@@ -172,13 +178,18 @@ MOVES = {
         (key, "temperature", "Home"),
     ],
     "ask_share_receive": [
-        (push, "The question of it", "ArrowRight"),
-        (push, "The question of it", "Shift+ArrowDown"),
+        (hold, "The question of it", "ArrowRight"),
+        (hold, "The question of it", "Shift+ArrowDown"),
         (press, "Point at sat"),
         (press, "Let it learn to find “cat”"),
     ],
-    "ask_three_times": [(push, "The question of it in head <i>two", "Shift+ArrowLeft"), (touch, ".attn-pressed", 1)],
+    "ask_three_times": [(hold, "The question of it in head <i>two", "Shift+ArrowLeft"), (touch, ".attn-pressed", 1)],
     "scaling": [
+        (hold, "score of key 4", "ArrowUp"),
+        (hold, "score of key 4", "Shift+ArrowUp"),
+        (hold, "score of key 4", "Shift+ArrowRight"),
+        (hold, "score of key 2", "ArrowLeft"),
+        (drag, "score of key 3", 0, -400),
         (key, "d_k", "ArrowRight"),
         (click, "as they are"),
         (key, "d_k", "Home"),
@@ -198,7 +209,14 @@ MOVES = {
         (click, "−∞ before softmax"),
         (click, "all words"),
     ],
-    "update_plane": [(key, "big", "End"), (key, "tower", "Home"), (key, "tower", "ArrowRight")],
+    "update_plane": [
+        (key, "big", "End"),
+        (hold, "tower: weight", "Shift+ArrowUp"),
+        (drag, "tower: weight", 40, 100),
+        (drag, "big: weight", -900, 0),
+        (key, "tower", "Home"),
+        (key, "tower", "ArrowRight"),
+    ],
     "heads": [
         (click, "two"),
         (click, "wizard"),
@@ -242,16 +260,40 @@ MOVES = {
     "training": [(key, "step", "ArrowRight"), (click, "queries"), (key, "step", "Home")],
     "gauge": [
         (key, "stretch", "End"),
-        (click, "cosines of queries"),
         (key, "stretch", "ArrowLeft"),
-        (click, "scores"),
+        (hold, "key of b", "Shift+ArrowRight"),
+        (drag, "query of b", -900, 0),
+        (drag, "query of b", 900, 0),
     ],
     "rotary": [
-        (key, "query stands at", "ArrowRight"),
-        (key, "both, together", "End"),
-        (key, "key stands at", "Home"),
+        (hold, "query stands at", "ArrowRight"),
+        (hold, "both, together", "Shift+ArrowRight"),
+        (drag, "key stands at", -900, 0),
         (key, "angle a position", "ArrowLeft"),
-        (key, "query stands at", "Home"),
+        (drag, "both, together", 900, 0),
+        (drag, "query stands at", -100, 50),
+    ],
+    "norm": [
+        (hold, "entry 2", "Shift+ArrowUp"),
+        (hold, "mean", "ArrowDown"),
+        (drag, "standard deviation", 0, -900),
+        (press, "All times −1"),
+        (drag, "mean", 0, 900),
+        (drag, "standard deviation", 0, 900),
+        (drag, "entry 4", 0, -900),
+    ],
+    "clocks": [
+        (hold, "one place", "ArrowUp"),
+        (hold, "both, together", "Shift+ArrowRight"),
+        (drag, "other place", -900, 0),
+        (drag, "both, together", 900, 0),
+    ],
+    "walks": [
+        (hold, "d_k", "Shift+ArrowRight"),
+        (press, "Draw again"),
+        (drag, "d_k", -900, 0),
+        (press, "▶ Walk"),
+        (drag, "d_k", -100, 0),
     ],
     "stepper": [
         *((touch, STEP, step) for step in (1, 2, 3, 5, 7)),

@@ -9,9 +9,27 @@ def key(page, label, pressed):
     control(page, label).press(pressed)
 
 
-def push(page, name, pressed):
-    """Move what can be held by a key."""
-    page.get_by_role("slider", name=name, exact=True).press(pressed)
+def swipe(page, x, y, right, down):
+    """Draw a finger over the page, and return what the page was told of it at the end."""
+    page.evaluate(
+        """() => {
+          delete document.body.dataset.ended;
+          ["pointerup", "pointercancel"].forEach((name) =>
+            document.addEventListener(name, () => (document.body.dataset.ended = name), { once: true }));
+        }"""
+    )
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    touch("touchStart", (x, y))
+    for share in (0.25, 0.5, 0.75, 1):
+        touch("touchMove", (x + share * right, y + share * down))
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    touch("touchEnd")
+    page.wait_for_function("document.body.dataset.ended")
+    return page.evaluate("document.body.dataset.ended")
 
 
 def click(page, label):
@@ -58,6 +76,7 @@ def unfold(page):
 
 
 def handle(page, label):
+    """Return what a drawing offers to be held."""
     return page.locator(".attn-handle").and_(page.get_by_role("slider", name=label, exact=True))
 
 
@@ -68,6 +87,7 @@ def hold(page, label, pressed):
 
 def drag(page, label, right, down=0, *, release=True):
     """Take hold of it with the mouse and move it by so many pixels."""
+    handle(page, label).scroll_into_view_if_needed()
     box = handle(page, label).locator(".attn-target").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, drag, handle, hold, press, unfold, words
+from hands import bring, click, control, drag, handle, hold, press, swipe, unfold, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -17,10 +17,12 @@ from attn.figures import (
     FOLDER,
     AskShareReceive,
     BlocksExplorer,
+    ClockExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
     NewsExplorer,
+    NormExplorer,
     ParameterCounter,
     RotaryExplorer,
     ScalingExplorer,
@@ -108,7 +110,7 @@ def stop_time(page):
 
 
 def weights(page):
-    return page.locator(".attn-weighted output").all_inner_texts()
+    return page.locator(".attn-scene").first.locator(".attn-plane-label").all_text_contents()
 
 
 def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
@@ -247,7 +249,7 @@ def test_what_changes_glides_and_learning_leaves_a_trail_that_ends(blank):
     page.evaluate("""() => {
       const tip = document.querySelector(".attn-handle");
       window.places = [];
-      new MutationObserver(() => window.places.push(tip.getAttribute("transform"))).observe(tip, { attributes: true });
+      new MutationObserver(() => window.places.hold(tip.getAttribute("transform"))).observe(tip, { attributes: true });
     }""")
     press(page, "Point at sat")
     page.wait_for_function("new Set(window.places).size > 2")
@@ -456,6 +458,46 @@ def test_the_bars_of_a_row_grow_when_a_neighbour_is_struck_out_and_show_what_the
     assert was == pytest.approx(0.2)
 
 
+HELD = {  # by figure, what can be held, and where it is moved: so many pixels to the right and down
+    "scaling": ("score of key 3", 0, -12),
+    "update_plane": ("tower: weight", 30, 60),
+    "rotary": ("query stands at", 60, 0),
+    "gauge": ("key of b", -40, 0),
+    "walks": ("d_k", 60, 0),
+    "clocks": ("one place", 60, 0),
+    "norm": ("mean", 0, 40),
+}
+DRAWN = "() => [...document.querySelectorAll('.attn-scene')].map((scene) => scene.innerHTML).join()"
+
+
+def test_a_finger_holds_what_is_drawn_and_beside_it_scrolls_the_page(unloaded):
+    page = unloaded(EACH["rotary"], width=390, has_touch=True, is_mobile=True)
+    page.evaluate("document.body.style.height = '5000px'")
+    held = handle(page, "both, together")
+    box = held.locator(".attn-target").bounding_box()
+    assert swipe(page, box["x"] + 22, box["y"] + 22, 60, 60) == "pointerup"
+    assert held.get_attribute("aria-valuetext") != "5 and 2" and page.evaluate("scrollY") == 0
+    scene = page.locator(".attn-scene").last.bounding_box()
+    assert swipe(page, scene["x"] + 3, scene["y"] + scene["height"] - 3, 0, -90) == "pointercancel", "it scrolls"
+
+
+def test_a_drawing_glides_to_where_it_would_be_at_once_and_what_is_held_does_not_lag(unloaded):
+    figures = [EACH[name] for name in HELD]
+    still, page = (unloaded(*figures, reduced_motion=motion) for motion in ("reduce", "no-preference"))
+    for label, right, down in HELD.values():
+        for moves in ([(hold, "ArrowUp")], [(hold, "ArrowUp"), (drag, right, down)], [(hold, "ArrowUp")]):
+            before = still.evaluate(DRAWN)
+            for one in (still, page):
+                for move, *what in moves:
+                    move(one, label, *what)
+            goal = still.evaluate(DRAWN)
+            if len(moves) > 1:  # it may be on its way when it is held
+                assert page.evaluate(DRAWN) == goal, "at once, and no later"
+            page.wait_for_function(f"(goal) => ({DRAWN})() === goal", arg=goal)
+            assert goal != before, label
+    assert page.said == []
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
     bar = '<div class="attn-explorable"><span class="attn-bar"></span></div>'
@@ -555,10 +597,10 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
 FOLLOWED = """async ([name, state]) => {
   const listening = [], did = [];
   const model = {
-    get: (key) => did.push("get") && state[key],
-    set: () => did.push("set"),
-    save_changes: () => did.push("save"),
-    on: (event, listener) => listening.push([event, listener]),
+    get: (key) => did.hold("get") && state[key],
+    set: () => did.hold("set"),
+    save_changes: () => did.hold("save"),
+    on: (event, listener) => listening.hold([event, listener]),
     off: (event, listener) =>
       listening.splice(listening.findIndex(([name, heard]) => name === event && heard === listener), 1),
   };
@@ -572,7 +614,7 @@ FOLLOWED = """async ([name, state]) => {
     return [...did];
   };
   const drawn = await after(() => heard.forEach((listener) => listener()));
-  const control = el.querySelector(".attn-explorable :is(input, .attn-answer)");
+  const control = el.querySelector("input, .attn-answer") ?? el.querySelector(".attn-button");
   const told = (await after(() =>
     ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
   )).filter((name) => name !== "get");
@@ -604,7 +646,7 @@ def test_vectors_of_another_length_get_their_own_sliders(blank):
         """async ([before, after]) => {
           const listeners = [], el = document.createElement("div");
           let state = before;
-          const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
+          const model = { get: (key) => state[key], on: (event, listener) => listeners.hold(listener) };
           attnExplorables.attention.render({ model, el });
           state = after;
           listeners.forEach((listener) => listener());
@@ -677,6 +719,10 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: RotaryExplorer([1, 2], [1, 2, 3]), r"key needs the axes \(2\), but has shape \(3,\)"),
         (lambda: RotaryExplorer([1, 2], [1, 2], query_at=41), r"query_at must be from 0 to 40, but is 41"),
         (lambda: RotaryExplorer([1, 2], [1, 2], np.nan), r"turn needs finite numbers, but has NaN"),
+        (lambda: NormExplorer([1]), r"x needs 2 to 6 entries from -6 to 6, but is \[1.0\]"),
+        (lambda: NormExplorer([1, -7]), r"from -6 to 6, but is \[1.0, -7.0\]"),
+        (lambda: ClockExplorer(5, 101), r"other must be from 0 to 100, but is 101"),
+        (lambda: ClockExplorer(entries=7), r"entries must be even, but is 7"),
         (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),
         (lambda: stepper(tokens=["she"] * 7), r"reads at most 6 words, but 'she she she she she she she' has 7"),
         (lambda: stepper(step=35), r"step must be from 0 to 34, but is 35"),

@@ -19,9 +19,19 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import AskShareReceive, CostExplorer, NewsExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import (
+    AskShareReceive,
+    ClockExplorer,
+    CostExplorer,
+    NewsExplorer,
+    NormExplorer,
+    ParameterCounter,
+    RotaryExplorer,
+    ScalingExplorer,
+)
+from attn.layers import layer_norm
 from attn.parameters import GPT3, TransformerConfig, count_parameters
-from attn.positions import rotary
+from attn.positions import rotary, sinusoid
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -118,11 +128,12 @@ def test_asking_three_times_computes_what_the_package_computes(js):
 @pytest.mark.parametrize(("chosen", "size"), [(0, 1), (1, 7), (2, 1024)])
 def test_the_scaling_explorer_computes_softmax_and_its_slope(js, scaled, chosen, size):
     scores = np.sqrt(size) * np.random.default_rng(3).normal(size=(3, 5))
-    figure = ScalingExplorer([1, 7, 1024], scores, chosen=chosen, scaled=scaled)
+    figure = ScalingExplorer([1, 7, 1024], scores, chosen=chosen, scaled=scaled, key=3, nudge=-0.4)
     found = js("attn.scaling.saturate", figure.state())
-    shown = np.array(figure.scores[chosen]) / (np.sqrt(size) if scaled else 1)
+    shown = np.array(figure.scores[chosen]) / (np.sqrt(size) if scaled else 1) - [0, 0, 0, 0.4, 0]
     step = 1e-6 * np.eye(5)
     slope = (softmax(shown + step) - softmax(shown - step)).T / 2e-6
+    assert_allclose(found["shown"], shown, atol=1e-12)
     assert_allclose(found["weights"], softmax(shown), atol=1e-12)
     assert_allclose(figure.weights, softmax(shown), atol=1e-12)
     assert_allclose(found["jacobian"], slope, atol=1e-8)
@@ -160,6 +171,36 @@ def test_the_update_plane_computes_what_the_package_computes(js, n):
     assert_allclose(found["moved"], E + output[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("j", [0, 1, 2])
+def test_an_end_that_is_pulled_goes_as_near_as_one_weight_can_bring_it(js, j):
+    rng = np.random.default_rng(16)
+    E, V, scores, point = rng.normal(size=2), rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=2)
+    state = {"E": E, "V": V, "scores": scores}
+
+    def end_at(weight):  # the other weights keep their shares of what is left
+        others = softmax(np.where(np.arange(3) == j, -np.inf, scores))
+        weights = np.where(np.arange(3) == j, weight, (1 - weight) * others)
+        return js("attn.update_plane.path", E, V, weights)[j + 1]
+
+    assert js("attn.update_plane.weightAt", state, j, end_at(0.37)) == pytest.approx(0.37)
+    found = js("attn.update_plane.weightAt", state, j, point)
+    away = [np.linalg.norm(np.subtract(end_at(weight), point)) for weight in np.linspace(0, 1, 101)]
+    assert abs(np.clip(found, 0, 1) - np.argmin(away) / 100) <= 0.005
+    assert_allclose(end_at(1), E + V[j], atol=1e-12)
+    others = softmax(np.delete(scores, j))
+    for weight, given in [(0.3, scores), (0.9, scores), (0.9, scores + 9)]:
+        found = js("attn.update_plane.scoresFor", {"scores": np.minimum(given, 8)}, j, weight)
+        assert softmax(found)[j] == pytest.approx(weight, abs=0.002) and max(found) <= 8 and min(found) >= -4
+        if given is scores:
+            assert_allclose(np.delete(softmax(found), j), (1 - weight) * others, atol=0.002)
+            assert_allclose(np.delete(found, j), np.delete(scores, j), atol=0.005)
+
+
+def rotary_pair(pair, angle):
+    turned = complex(*pair) * np.exp(1j * angle)
+    return np.array([turned.real, turned.imag])
+
+
 @pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
 def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     query, key = np.random.default_rng(13).normal(size=(2, 2)).round(3)
@@ -168,9 +209,41 @@ def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     turned = [rotary(vector[None], start=place)[0] for vector, place in zip((query, key), places)]
     assert_allclose(found["turned"], turned, atol=1e-12)
     assert_allclose(found["score"], turned[0] @ turned[1], atol=1e-12)
+    angle = js("attn.rotary.angleBetween", *turned)
+    assert np.hypot(*query) * np.hypot(*key) * np.cos(angle) == pytest.approx(turned[0] @ turned[1])
+    assert rotary_pair(turned[0], angle) == pytest.approx(turned[1] * np.hypot(*query) / np.hypot(*key))
     for turn in (1.0, 0.2):
         figure = RotaryExplorer(query, key, turn, *places)
         assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(figure.score, abs=1e-12)
+
+
+@pytest.mark.parametrize("entries", [2, 8, 12])
+def test_the_hands_of_the_clocks_are_the_sinusoids_of_the_package(js, entries):
+    for place in (0, 7, 100):
+        found = js("attn.clocks.vectorOf", place, entries)
+        assert_allclose(found, sinusoid(101, entries)[place], atol=1e-12)
+    rows = sinusoid(101, entries)
+    assert ClockExplorer(10, 13, entries=entries).product == pytest.approx(rows[10] @ rows[13])
+
+
+@pytest.mark.parametrize("x", [[2, -1, 0.5, 3], [1, 1, 1], [0.001, 0, 0, 0, -0.002]])
+def test_the_norm_is_that_of_the_package_and_forgets_mean_and_spread(js, x):
+    figure = NormExplorer(x)
+    found = js("attn.norm.normalise", x)
+    assert_allclose(found, layer_norm(np.array(x), np.ones(len(x)), np.zeros(len(x))), atol=1e-12)
+    assert_allclose(figure.normed, found, atol=1e-12)
+    for mean in (-2, 0.5):
+        assert_allclose(js("attn.norm.shifted", x, mean), np.array(x) + mean - np.mean(x), atol=1e-12)
+    spread = js("attn.norm.stretched", x, 1.3)
+    if np.std(x):
+        assert_allclose(spread, np.mean(x) + 1.3 * (np.array(x) - np.mean(x)) / np.std(x), atol=1e-9)
+        assert np.std(js("attn.norm.stretched", x, -5)) == pytest.approx(0.2), "no stretch turns a sign"
+    else:
+        assert spread == x, "equal entries have no direction"
+    for far in (-99, 99):
+        assert np.abs(js("attn.norm.shifted", x, far)).max() == pytest.approx(6)
+    wide = js("attn.norm.stretched", x, 99)
+    assert np.abs(wide).max() == pytest.approx(6) or not np.std(x)
 
 
 def test_the_heads_explorer_computes_what_the_package_computes(js):
@@ -190,9 +263,11 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     Q, K = (np.array(rows) * [2.0**power, *[1] * 4] for rows, power in [(figure.Q, 2), (figure.K, -2)])
     units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (K, Q)]
     found = js("attn.gauge.regauge", figure.state())
-    assert_allclose(found[:2], [rows @ rows.T for rows in units], atol=1e-12)
-    assert_allclose(found[2], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
+    assert_allclose(found[::2], [rows @ rows.T for rows in units], atol=1e-12)
+    assert_allclose(found[1], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
+    drawn = js("(rows) => rows.map(attn.gauge.upright)", K)
+    assert_allclose(drawn, np.stack([K[:, 0], np.linalg.norm(K[:, 1:], axis=1)], axis=1), atol=1e-12)
 
 
 def test_the_blocks_explorer_adds_up_what_the_long_row_gives(js):
@@ -224,6 +299,30 @@ def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
     steps = [0, 1, 10, 500]
     found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
     assert_allclose(found, 340 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+
+
+def mulberry32(seed):
+    """Numbers between 0 and 1, as Tommy Ettinger's generator gives them."""
+    bits = 2**32 - 1
+    while True:
+        seed = (seed + 0x6D2B79F5) & bits
+        mixed = ((seed ^ seed >> 15) * (seed | 1)) & bits
+        mixed ^= (mixed + (mixed ^ mixed >> 7) * (mixed | 61)) & bits
+        yield (mixed ^ mixed >> 14) / 2**32
+
+
+def test_the_walks_are_dot_products_of_normal_numbers_from_a_stated_generator(js):
+    even = np.array([*itertools.islice(mulberry32(5), 2 * 40 * 256)]).reshape(40, 256, 2)
+    lengths, angles = np.sqrt(-2 * np.log(1 - even[..., 0])), 2 * np.pi * even[..., 1]
+    Q, K = lengths * np.cos(angles), lengths * np.sin(angles)
+    found = np.array(js("attn.walks.walk", 5))
+    assert_allclose(found[:, 0], 0)
+    assert_allclose(found[:, 1:], np.cumsum(Q * K, axis=1), atol=1e-9)
+    assert_allclose([Q.mean(), K.mean(), Q.std(), K.std()], [0, 0, 1, 1], atol=0.02)
+    for d_k in (1, 7, 256):
+        assert js("attn.walks.spread", found, d_k) == pytest.approx(
+            np.sqrt(np.mean(np.sum((Q * K)[:, :d_k], axis=1) ** 2))
+        )
 
 
 NAMES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]

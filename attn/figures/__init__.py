@@ -13,12 +13,14 @@ from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import book_script as book_script
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import shared_script as shared_script
+from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.head_guess import HeadGuess as HeadGuess
 from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.news import NewsExplorer as NewsExplorer
+from attn.figures.norm import NormExplorer as NormExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
@@ -28,3 +30,4 @@ from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn.figures.stepper import SentenceStepper as SentenceStepper
 from attn.figures.training import TrainingExplorer as TrainingExplorer
 from attn.figures.update_plane import UpdatePlane as UpdatePlane
+from attn.figures.walks import WalkExplorer as WalkExplorer

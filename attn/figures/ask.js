@@ -1,7 +1,7 @@
 // What the pictures of asking share: how one query attends, and the arrow among the keys that the reader drags.
 
-const WIDE = 320;
-const REACH = [3, 2.2]; // how far a query goes in the plane, across and down; up it goes to 2.9
+const PICTURE_WIDTH = 320;
+const EDGE = [3, 2.2]; // how far a query goes in the plane, across and down; up it goes to 2.9
 
 function divisorOf({ temperature, d_k, scaled }) {
   return temperature * (scaled ? Math.sqrt(d_k) : 1) / Math.sqrt(d_k / 2);
@@ -22,7 +22,7 @@ function pull(state, goal) {
   return { mean, step: mean.map((entry, d) => (state.K[goal][d] - entry) / divisorOf(state)) };
 }
 
-const inside = (q) => q.map((entry, d) => Math.max(-REACH[d], Math.min(d ? 2.9 : REACH[d], entry)));
+const inside = (q) => q.map((entry, d) => Math.max(-EDGE[d], Math.min(d ? 2.9 : EDGE[d], entry)));
 const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
 const percent = (weight) => `${format(100 * weight, 1)} %`;
 
@@ -38,7 +38,7 @@ function line(className, from, to) {
 }
 
 // The first picture: the arrow, the keys, and the feet of the keys on the arrow's line.
-function askPicture({ tokens, asker, K, adds }, read, onMove, wide = WIDE) {
+function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WIDTH) {
   const unit = 0.15 * wide, height = 5.45 * unit, origin = [wide / 2, 3.12 * unit];
   const inPlane = ([x, y]) => [origin[0] + x * unit, origin[1] - y * unit];
   const fromPlane = ([x, y]) => [(x - origin[0]) / unit, (origin[1] - y) / unit];

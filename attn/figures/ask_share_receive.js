@@ -12,7 +12,7 @@ function learn(state, goal) {
     const q = way.at(-1);
     const { step } = pull({ ...state, q }, goal);
     const next = q.map((entry, d) => entry + RATE * step[d]);
-    if (next.some((entry, d) => Math.abs(entry) > REACH[d])) break;
+    if (next.some((entry, d) => Math.abs(entry) > EDGE[d])) break;
     way.push(next);
   }
   return way;
@@ -20,7 +20,7 @@ function learn(state, goal) {
 
 // The second picture: score, share and a ribbon for each word, into the word that asks. A ribbon can be cut.
 function sharePicture({ tokens, asker, adds }, onCut) {
-  const picture = scene(WIDE, SHARE_HEIGHT, `The shares of ${tokens.join(", ")} as ribbons into ${asker}.`);
+  const picture = scene(PICTURE_WIDTH, SHARE_HEIGHT, `The shares of ${tokens.join(", ")} as ribbons into ${asker}.`);
   if (adds === "mask") picture.setAttribute("role", "group");
   const rows = tokens.map((_, j) => 50 + (80 * j) / (tokens.length - 1 || 1));
   const arrival = { top: 35, height: 110 };
@@ -92,12 +92,12 @@ function sharePicture({ tokens, asker, adds }, onCut) {
 
 // The third picture: the values, which pull the output by springs as thick as the weights; and the word it is added to.
 function receivePicture({ tokens, asker, V, E }) {
-  const picture = scene(WIDE, RECEIVE_HEIGHT, `The values of ${tokens.join(", ")}, and the output between them.`);
+  const picture = scene(PICTURE_WIDTH, RECEIVE_HEIGHT, `The values of ${tokens.join(", ")}, and the output between them.`);
   const sums = E ? V.map((v) => v.map((entry, d) => entry + E[d])) : [];
   const all = [...V, ...(E ? [[0, 0], E, ...sums] : [])];
   const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((d) => end(...all.map((v) => v[d]))));
-  const unit = Math.min((WIDE - 110) / (high[0] - low[0] || 1), (RECEIVE_HEIGHT - 56) / (high[1] - low[1] || 1));
-  const place = (v) => [0, 1].map((d) => [WIDE, RECEIVE_HEIGHT][d] / 2 + (d ? -1 : 1) * (v[d] - (low[d] + high[d]) / 2) * unit);
+  const unit = Math.min((PICTURE_WIDTH - 110) / (high[0] - low[0] || 1), (RECEIVE_HEIGHT - 56) / (high[1] - low[1] || 1));
+  const place = (v) => [0, 1].map((d) => [PICTURE_WIDTH, RECEIVE_HEIGHT][d] / 2 + (d ? -1 : 1) * (v[d] - (low[d] + high[d]) / 2) * unit);
   const springs = V.map(() => line("attn-spring"));
   const ghost = drawing("circle", { r: 9, class: "attn-out attn-ghost" }), out = drawing("circle", { r: 9, class: "attn-out" });
   const said = drawing("text", { class: "attn-out-label" });
@@ -106,7 +106,7 @@ function receivePicture({ tokens, asker, V, E }) {
     ...springs.map((spring) => spring.node), ghost);
   V.forEach((v, j) => {
     const [x, y] = place(v);
-    const anchor = x > WIDE / 2 ? "start" : "end";
+    const anchor = x > PICTURE_WIDTH / 2 ? "start" : "end";
     picture.append(drawing("rect", { x: x - 6, y: y - 6, width: 12, height: 12, rx: 3, class: "attn-value-point" }),
       drawing("text", { x: x + (anchor === "end" ? -12 : 12), y: y + 5, class: "attn-value-label", "text-anchor": anchor }, tokens[j]));
   });

@@ -43,6 +43,11 @@ function drawing(tag, attributes = {}, ...children) {
   return node;
 }
 
+// Text in a drawing, its middle at x.
+function lettering(x, y, className, text = "") {
+  return drawing("text", { x, y, class: className, "text-anchor": "middle" }, text);
+}
+
 function format(number, digits = 2) {
   if (number === -Infinity) return "−∞";
   const text = number.toFixed(digits);
@@ -141,6 +146,39 @@ function sceneWidth() {
   return matchMedia("(max-width: 480px)").matches ? 340 : 640;
 }
 
+// Two words on a line of places from 0 to `last`: one is held above the line, one below it by its marks, and between them
+// what moves both by as much. `onMove` is given both places; `set` shows them, on their way from others.
+function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
+  const unit = (to - from) / last, x = (place) => from + place * unit;
+  const within = (place) => Math.max(0, Math.min(last, Math.round(place)));
+  const moveOne = (i, place) => onMove(read().with(i, within(place)));
+  const moveBoth = (by) => {
+    const [low, high] = [Math.min(...read()), Math.max(...read())];
+    onMove(read().map((place) => place + Math.max(-low, Math.min(last - high, Math.round(by)))));
+  };
+  const held = labels.map((label, i) => handle({
+    label,
+    onMove: ([at]) => moveOne(i, (at - from) / unit),
+    onStep: ([right, up]) => moveOne(i, read()[i] + right + up),
+  }, ...marks[i]));
+  const pair = handle({
+    label: "both, together",
+    onMove: ([at]) => moveBoth((at - from) / unit - sum(read()) / 2),
+    onStep: ([right, up]) => moveBoth(right + up),
+  }, drawing("circle", { r: 9, class: "attn-grip" }));
+  const between = drawing("line", { y1: y, y2: y, class: "attn-between" });
+  const ticks = [0, 1, 2, 3, 4].map((i) => Math.round((i * last) / 4));
+  const nodes = [drawing("line", { x1: from, x2: to, y1: y, y2: y, class: "attn-axis" }), between,
+    ...ticks.map((place) => lettering(x(place), y + 20, "attn-tick", String(place))),
+    ...[...held, pair].map(({ group }) => group)];
+  const set = (shown, places) => {
+    held.forEach((one, i) => one.set([x(shown[i]), y + (i ? apart : -apart)], places[i], String(places[i])));
+    pair.set([x(sum(shown) / 2), y], Math.min(...places), places.join(" and "));
+    put(between, { x1: x(shown[0]), x2: x(shown[1]) });
+  };
+  return { nodes, set, held: () => [...held, pair].some((one) => one.held()) };
+}
+
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
@@ -207,42 +245,29 @@ function countedBar(name) {
   return barRow("attn-counted", element("span", {}, name));
 }
 
-// A plane for vectors of two entries; it shows -PLANE_REACH to PLANE_REACH on both axes.
-const PLANE_REACH = 3;
-const PLANE_SIZE = 320;
-
-function toPixels([x, y]) {
-  const unit = PLANE_SIZE / (2 * PLANE_REACH);
-  return [PLANE_SIZE / 2 + x * unit, PLANE_SIZE / 2 - y * unit];
+// A slice of a circle around (x, y) from one angle to another, the shorter way.
+function slice([x, y], radius, from, to) {
+  const [first, second] = [from, to].map((angle) => `${x + radius * Math.cos(angle)} ${y - radius * Math.sin(angle)}`);
+  return `M${x} ${y}L${first}A${radius} ${radius} 0 0 ${Math.sin(to - from) > 0 ? 0 : 1} ${second}Z`;
 }
 
-function emptyPlane(label) {
-  const plane = drawing("svg", { viewBox: `0 0 ${PLANE_SIZE} ${PLANE_SIZE}`, class: "attn-plane", role: "img", "aria-label": label });
-  for (let i = -PLANE_REACH + 1; i < PLANE_REACH; i++) {
-    const [at] = toPixels([i, 0]);
-    const kind = i === 0 ? "attn-axis" : "attn-grid";
-    plane.append(drawing("line", { x1: at, y1: 0, x2: at, y2: PLANE_SIZE, class: kind }),
-      drawing("line", { x1: 0, y1: PLANE_SIZE - at, x2: PLANE_SIZE, y2: PLANE_SIZE - at, class: kind }));
-    if (i === 0) continue;
-    plane.append(drawing("text", { x: at, y: PLANE_SIZE / 2 + 14, class: "attn-tick", "text-anchor": "middle" }, format(i, 0)),
-      drawing("text", { x: PLANE_SIZE / 2 - 5, y: PLANE_SIZE - at + 4, class: "attn-tick", "text-anchor": "end" }, format(i, 0)));
-  }
-  return plane;
-}
-
-// An arrow in the plane; `set(from, to)` moves it, and one that is hardly longer than a dot is not drawn.
-function planeArrow(className, place = toPixels) {
+// An arrow in a drawing; `set(from, to)` moves it, and one that is hardly longer than a dot is not drawn.
+function drawnArrow(className) {
   const shaft = drawing("line", { class: "attn-shaft" });
   const head = drawing("path", { class: "attn-tip", d: "M0,0 L-11,-6 L-11,6 Z" });
   const group = drawing("g", { class: className }, shaft, head);
-  const set = (from, to) => {
-    const [x0, y0] = place(from);
-    const [x1, y1] = place(to);
-    group.setAttribute("visibility", Math.hypot(x1 - x0, y1 - y0) < 4 ? "hidden" : "visible");
-    Object.entries({ x1: x0, y1: y0, x2: x1, y2: y1 }).forEach(([name, value]) => shaft.setAttribute(name, value));
-    head.setAttribute("transform", `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})`);
+  const set = ([x0, y0], [x1, y1]) => {
+    put(group, { visibility: Math.hypot(x1 - x0, y1 - y0) < 4 ? "hidden" : "visible" });
+    put(shaft, { x1: x0, y1: y0, x2: x1, y2: y1 });
+    put(head, { transform: `translate(${x1},${y1}) rotate(${(Math.atan2(y1 - y0, x1 - x0) * 180) / Math.PI})` });
   };
   return { group, set };
+}
+
+// An arrow between two vectors, which `place` puts into the drawing.
+function planeArrow(className, place) {
+  const { group, set } = drawnArrow(className);
+  return { group, set: (from, to) => set(place(from), place(to)) };
 }
 
 // One choice of several as native radio buttons; `set(i)` marks choice i.

@@ -1,7 +1,7 @@
-// The gauge explorer: queries are stretched along one direction and keys shrunk along it. No score moves, but every
-// cosine inside key space and inside query space does.
+// The gauge explorer: queries are stretched along one direction and keys shrunk along it, by the head of an arrow. No
+// score moves, but every cosine inside key space and inside query space does.
 
-const MAPS = ["cosines of keys", "cosines of queries", "scores"];
+const MAPS = ["cosines of keys", "scores", "cosines of queries"];
 
 // Stretch the first entry of each query by a factor, and shrink that of each key by the same.
 function regauge({ Q, K, power }) {
@@ -12,43 +12,107 @@ function regauge({ Q, K, power }) {
   const cosine = (a, b) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
   return [
     keys.map((a) => keys.map((b) => cosine(a, b))),
-    queries.map((a) => queries.map((b) => cosine(a, b))),
     queries.map((q) => keys.map((k) => dot(q, k) * scale)),
+    queries.map((a) => queries.map((b) => cosine(a, b))),
   ];
 }
 
+const MOST = 2; // powers of two
+const WIDE = 328, BASE = [WIDE / 2, 132], SIDE = 104;
+
+// A vector as it is drawn: its first entry, and the length of all others together.
+function upright([first, ...others]) {
+  return [first, Math.hypot(...others)];
+}
+
+// The plane of keys or of queries. The head of the arrow that is longest across is held.
+function plane(role, rows, tokens, unit, { read, change }) {
+  const sign = role === "key" ? -1 : 1, pairs = rows.map(upright);
+  const chosen = largest(pairs.map(([across]) => Math.abs(across)));
+  const place = ([across, up], factor) => [BASE[0] + unit * across * factor, BASE[1] - unit * up];
+  const draw = (more) => pairs.map((pair) => {
+    const arrow = drawnArrow(`attn-${role}-arrow attn-thin${more}`);
+    arrow.set(BASE, place(pair, 1));
+    return arrow;
+  });
+  const ghosts = draw(" attn-ghost"), arrows = draw("");
+  const stretch = (factor) => {
+    const power = sign * Math.log2(Math.max(factor, 0.01));
+    change({ power: Math.round(20 * Math.max(-MOST, Math.min(MOST, power))) / 20 });
+  };
+  const knob = handle({
+    label: `${role} of ${tokens[chosen]}`,
+    onMove: ([x]) => stretch((x - BASE[0]) / (unit * pairs[chosen][0])),
+    onStep: ([right, up]) => stretch(2 ** (sign * read().power + 0.1 * (right + up))),
+  }, drawing("circle", { r: 9, class: "attn-grip" }), lettering(0, -16, `attn-${role}-label`, tokens[chosen]));
+  const view = { viewBox: `0 0 ${WIDE} 140`, class: "attn-scene", role: "group", "aria-label": `The ${role} space` };
+  const scene = drawing("svg", view,
+    drawing("line", { x1: 4, x2: WIDE - 4, y1: BASE[1], y2: BASE[1], class: "attn-axis" }),
+    drawing("line", { x1: BASE[0], x2: BASE[0], y1: 4, y2: BASE[1], class: "attn-grid" }),
+    ...[...ghosts, ...arrows].map(({ group }) => group), knob.group);
+  const set = (power) => {
+    const factor = 2 ** (sign * power);
+    arrows.forEach((arrow, i) => arrow.set(BASE, place(pairs[i], factor)));
+    knob.set(place(pairs[chosen], factor), factor, `× ${format(factor)}`);
+  };
+  return { scene, set, held: knob.held };
+}
+
+// A dot for each pair of words, and a ring around where it was before any stretch.
+function dots(name, entries) {
+  const n = entries.length, pitch = SIDE / n, most = Math.max(...entries.flat().map(Math.abs));
+  const circle = (i, j) => drawing("circle", { cx: 3 + pitch * (j + 0.5), cy: 3 + pitch * (i + 0.5) });
+  const radius = (entry) => 0.5 * pitch * Math.sqrt(Math.min(1, Math.abs(entry) / most));
+  const now = grid(n, n, circle).flat(), before = grid(n, n, circle).flat();
+  before.forEach((ring, place) => put(ring, { r: radius(entries.flat()[place]), class: "attn-landmark" }));
+  const scene = drawing("svg", { viewBox: "0 0 110 110", class: "attn-scene", role: "img", "aria-label": name },
+    ...now, ...before);
+  const set = (numbers) => now.forEach((dot, place) =>
+    put(dot, { r: radius(numbers[place]), class: numbers[place] < 0 ? "attn-falls" : "attn-rises" }));
+  return { pane: box("", caption(name), scene), set };
+}
+
 function build({ read, change, reset, line, tell, draw }) {
-  const { tokens } = read();
-  const shown = choice({ legend: "Show", labels: MAPS, onChoose: (i) => change({ shown: i }) });
+  const { tokens, Q, K } = read();
   const power = slider({
-    label: "stretch", min: -4, max: 4, step: 0.1, show: (number) => `× ${format(2 ** number)}`,
+    label: "stretch", min: -MOST, max: MOST, step: 0.1, show: (number) => `× ${format(2 ** number)}`,
     onInput: (number) => change({ power: number }),
   });
-  const cells = grid(tokens.length, tokens.length);
-  const { table, caption } = tableOf({
-    title: "", columns: tokens.map(heading("col")), rows: tokens.map(heading("row")), cells,
+  const ends = [...K, ...Q].map(upright);
+  const unit = Math.min(...ends.map(([across, up]) =>
+    Math.min((WIDE / 2 - 12) / (2 ** MOST * Math.abs(across)), (BASE[1] - 30) / up)));
+  const planes = [["key", K], ["query", Q]].map(([role, rows]) => plane(role, rows, tokens, unit, { read, change }));
+  const start = regauge({ Q, K, power: 0 });
+  const maps = MAPS.map((name, m) => dots(name, start[m]));
+  const rest = Q[0].length === 2 ? "the second" : `how long the other ${Q[0].length - 1} are together`;
+
+  draw(
+    box("attn-panes",
+      box("attn-beside", caption(`Keys. Across: their first entry. Up: ${rest}.`), planes[0].scene),
+      box("attn-beside", caption("Queries, likewise. Take hold of the head of an arrow."), planes[1].scene)),
+    box("attn-thirds", ...maps.map(({ pane }) => pane)),
+    caption("A dot for each two words: slate is positive, orange negative; a ring is the size before any stretch."),
+    box("attn-knobs", power.row), line, reset);
+
+  const glide = gliding(([shown]) => {
+    planes.forEach(({ set }) => set(shown));
+    regauge({ Q, K, power: shown }).forEach((entries, m) => maps[m].set(entries.flat()));
   });
 
-  const panes = box("attn-panes", scrolling("Table", table));
-  draw(shown.row, box("attn-knobs", power.row), panes, line, reset);
-
   return (state) => {
-    const maps = regauge(state), before = regauge({ ...state, power: 0 });
-    const map = maps[state.shown];
-    const most = Math.max(...map.flat().map(Math.abs));
-    shown.set(state.shown);
+    const now = regauge(state);
     power.set(state.power);
-    caption.textContent = MAPS[state.shown];
-    fill(cells, map, (number) => Math.abs(number) / most);
-    const moved = maps.map((rows, m) =>
-      Math.max(...rows.flatMap((row, i) => row.map((entry, j) => Math.abs(entry - before[m][i][j])))));
-    tell(`Largest change so far: ${MAPS.map((name, m) => `${name} ${format(moved[m])}`).join(", ")}.`);
+    glide([state.power], planes.some(({ held }) => held()));
+    const moved = now.map((rows, m) =>
+      Math.max(...rows.flatMap((row, i) => row.map((entry, j) => Math.abs(entry - start[m][i][j])))));
+    tell(`Queries × ${format(2 ** state.power)}, keys × ${format(2 ** -state.power)}. `
+      + `Largest change so far: ${MAPS.map((name, m) => `${name} ${format(moved[m])}`).join(", ")}.`);
   };
 }
 
 const render = figure({
-  label: "Gauge explorer", names: ["tokens", "Q", "K", "power", "shown"], build,
-  fixed: ({ tokens }) => tokens,
+  label: "Gauge explorer", names: ["tokens", "Q", "K", "power"], build,
+  fixed: ({ tokens, Q, K }) => [tokens, Q, K],
 });
 
-export default { render, regauge };
+export default { render, regauge, upright };

@@ -1,7 +1,6 @@
 """What a stretch of queries and a shrinking of keys leave alone."""
 
 import numpy as np
-from traitlets import Int
 
 from attn.figures.base import Explorable, Number, Shaped, Words, read_source
 
@@ -15,8 +14,6 @@ class GaugeExplorer(Explorable):
     Q, K : array_like, shape (n, d_k)
     power : float
         The first entry of each query is multiplied by 2 ** power, that of each key divided by it.
-    shown : int
-        0 for the cosines of keys, 1 for those of queries, 2 for the scores.
     """
 
     _name = "gauge"
@@ -25,19 +22,18 @@ class GaugeExplorer(Explorable):
     tokens = Words("n")
     Q = Shaped("n d_k")
     K = Shaped("n d_k")
-    power = Number(0.0, min=-4, max=4)
-    shown = Int(0, min=0, max=2)
+    power = Number(0.0, min=-2, max=2)
 
     @property
     def maps(self):
-        """Cosines of keys, cosines of queries, scores: array, shape (3, n, n)."""
+        """Cosines of keys, scores, cosines of queries: array, shape (3, n, n)."""
         factors = np.ones(np.shape(self.Q)[1])
         factors[0] = 2.0**self.power
         Q, K = np.array(self.Q) * factors, np.array(self.K) / factors
-        units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (K, Q)]
-        return np.array([*(rows @ rows.T for rows in units), Q @ K.T / np.sqrt(len(factors))])
+        keys, queries = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (K, Q))
+        return np.array([keys @ keys.T, Q @ K.T / np.sqrt(len(factors)), queries @ queries.T])
 
     def describe(self):
-        cosine, _, score = self.maps[:, 0, 1]
+        cosine, score, _ = self.maps[:, 0, 1]
         stretch = f"stretched by {2.0**self.power:.2f}"
         return f"Gauge explorer: {stretch}, cosine of the first two keys {cosine:.2f}, their score {score:.2f}"

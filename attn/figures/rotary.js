@@ -1,5 +1,5 @@
-// The rotary explorer: one pair of a query and of a key, turned by their positions. The reader moves either or both, and
-// sees that the score follows the distance alone.
+// The rotary explorer: one pair of a query and of a key, turned by their positions. The reader moves either word along a
+// line, or both, and sees that the angle between them, and the score, follow the distance alone.
 
 function turnPair([x, y], angle) {
   return [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)];
@@ -10,46 +10,102 @@ function compare({ query, key, turn, query_at: queryAt, key_at: keyAt }) {
   return { turned, score: dot(...turned) };
 }
 
+// The angle from one pair to another, the shorter way.
+function angleBetween([a, b], [c, d]) {
+  return Math.atan2(a * d - b * c, a * c + b * d);
+}
+
+const degrees = (angle) => `${format((angle * 180) / Math.PI, 0)}°`;
+const ROLES = ["query", "key"];
+const MIDDLE = [170, 112], ROUND = 100, BAR = { y: 250, half: 155 };
+
+// A pair as a place in a drawing, so many units from the middle for each of its own.
+function around([x, y], [right, up], unit) {
+  return [x + right * unit, y - up * unit];
+}
+
 function build({ read, change, reset, line, tell, draw }) {
-  const { last } = read();
-  const place = (label, className, name) => slider({
-    label, className, min: 0, max: last, step: 1, show: String, onInput: (at) => change({ [name]: at }),
+  const { query, key, last } = read(), own = [query, key];
+  const longest = Math.max(...own.map((pair) => Math.hypot(...pair)));
+  const arrows = ROLES.map((role) => drawnArrow(`attn-${role}-arrow`));
+  const names = ROLES.map((role, i) => lettering(0, i ? 62 : -50, `attn-${role}-label`));
+  const marks = ROLES.map((role, i) => {
+    const unturned = drawnArrow(`attn-${role}-arrow attn-unturned`);
+    unturned.set([0, 0], around([0, 0], own[i], 38 / longest));
+    return [drawing("circle", { r: 44, class: "attn-dial" }),
+      drawing("line", { y1: i ? -44 : 44, y2: i ? -70 : 70, class: "attn-axis" }),
+      unturned.group, arrows[i].group, names[i]];
   });
-  const query = place("query stands at", "attn-query", "query_at");
-  const key = place("key stands at", "attn-key", "key_at");
-  const both = slider({
-    label: "both, together", min: 0, max: last, step: 1, show: String,
-    onInput: (first) => {
-      const { query_at: queryAt, key_at: keyAt } = read();
-      const by = first - Math.min(queryAt, keyAt);
-      change({ query_at: queryAt + by, key_at: keyAt + by });
-    },
+  const words = twoPlaces({
+    labels: ["query stands at", "key stands at"], marks, last, y: 142, apart: 70, from: 48, to: 292,
+    read: () => [read().query_at, read().key_at],
+    onMove: ([queryAt, keyAt]) => change({ query_at: queryAt, key_at: keyAt }),
   });
-  const turn = slider({ label: "angle a position", min: 0, max: 1, step: 0.05, onInput: (angle) => change({ turn: angle }) });
-  const plane = emptyPlane("A query and a key, each turned by its position; the numbers are below.");
-  plane.classList.add("attn-still");
-  const arrows = ["attn-query-arrow", "attn-key-arrow"].flatMap((name) => [`${name} attn-unturned`, name]).map(planeArrow);
-  plane.append(...arrows.map(({ group }) => group));
+  const scene = (name, ...nodes) =>
+    drawing("svg", { viewBox: "0 0 340 284", class: "attn-scene", role: "group", "aria-label": name }, ...nodes);
 
-  draw(box("attn-panes", plane, box("attn-knobs attn-beside", query.row, key.row, both.row, turn.row)), line, reset);
+  const both = (more) => {
+    const pair = ROLES.map((role) => drawnArrow(`attn-${role}-arrow${more}`));
+    const set = (turned) => pair.forEach((arrow, i) => arrow.set(MIDDLE, around(MIDDLE, turned[i], 92 / longest)));
+    return { nodes: pair.map(({ group }) => group), set };
+  };
+  const ghost = both(" attn-ghost"), now = both("");
+  const wedge = drawing("path", { class: "attn-wedge" }), angle = lettering(MIDDLE[0], 232, "attn-plane-label");
+  const bar = drawing("rect", { y: BAR.y - 8, height: 16, class: "attn-amount" });
+  const score = lettering(MIDDLE[0], 280, "attn-plane-label");
+  const was = drawing("line", { y1: BAR.y - 12, y2: BAR.y + 12, class: "attn-was" });
+  const compared = scene("Query and key laid over each other, and their score",
+    drawing("circle", { cx: MIDDLE[0], cy: MIDDLE[1], r: ROUND, class: "attn-dial" }), wedge,
+    ...ghost.nodes, ...now.nodes, angle,
+    drawing("path", { d: `M${MIDDLE[0] - BAR.half},${BAR.y}h${2 * BAR.half}m${-BAR.half},-12v24`, class: "attn-axis" }),
+    bar, was, score);
+  const turn = slider({
+    label: "angle a position", min: 0, max: 1, step: 0.05, show: degrees,
+    onInput: (number) => change({ turn: number }),
+  });
 
-  return (state) => {
-    const { turned: [turnedQuery, turnedKey], score } = compare(state);
-    const { query_at: queryAt, key_at: keyAt } = state;
-    query.set(queryAt);
-    key.set(keyAt);
-    both.row.querySelector("input").max = last - Math.abs(queryAt - keyAt);
-    both.set(Math.min(queryAt, keyAt));
+  draw(
+    box("attn-panes",
+      box("attn-beside", caption("Move a word along the line, or both by the ring between them."),
+        scene("A query and a key on a line of positions", ...words.nodes)),
+      box("attn-beside", caption("Both turned pairs, the angle between them, and their score."), compared)),
+    box("attn-knobs", turn.row), line, reset);
+
+  const across = (number) => (BAR.half * number) / (Math.hypot(...query) * Math.hypot(...key) || 1);
+  let places;
+  const glide = gliding(([queryAt, keyAt, turning]) => {
+    const { turned, score: found } = compare({ query, key, turn: turning, query_at: queryAt, key_at: keyAt });
+    const opened = angleBetween(...turned);
+    words.set([queryAt, keyAt], places);
+    arrows.forEach((arrow, i) => arrow.set([0, 0], around([0, 0], turned[i], 38 / longest)));
+    names.forEach((name, i) => (name.textContent = `${ROLES[i]} at ${places[i]}`));
+    now.set(turned);
+    put(wedge, { d: slice(MIDDLE, 60, ...turned.map(([x, y]) => Math.atan2(y, x))) });
+    angle.textContent = `angle ${degrees(Math.abs(opened))}`;
+    const end = across(found);
+    put(bar, { x: MIDDLE[0] + Math.min(0, end), width: Math.abs(end) });
+    score.textContent = `score ${format(found)}`;
+  });
+
+  return (state, before) => {
+    const { query_at: queryAt, key_at: keyAt } = state, old = before ?? state;
+    const { score: found } = compare(state), { turned: turnedBefore, score: foundBefore } = compare(old);
+    places = [queryAt, keyAt];
+    ghost.set(turnedBefore);
+    put(was, { x1: MIDDLE[0] + across(foundBefore), x2: MIDDLE[0] + across(foundBefore) });
     turn.set(state.turn);
-    [state.query, turnedQuery, state.key, turnedKey].forEach((vector, i) => arrows[i].set([0, 0], vector));
-    const apart = Math.abs(queryAt - keyAt);
-    tell(`Turned: query (${turnedQuery.map((x) => format(x)).join(", ")}), key (${turnedKey.map((x) => format(x)).join(", ")}). `
-      + `They stand ${apart} apart; the angle between them has changed by ${format(apart * state.turn)}. Score ${format(score)}.`);
+    glide([queryAt, keyAt, state.turn], words.held());
+    const apart = Math.abs(queryAt - keyAt), by = queryAt - old.query_at;
+    tell(`They stand ${apart} apart; the angle between them has changed by ${degrees(apart * state.turn)}. `
+      + `Score ${format(found)}.`
+      + (by && by === keyAt - old.key_at ? ` Both moved by ${format(by, 0)}: both arrows turned by `
+        + `${degrees(by * state.turn)}, and angle and score are the same.` : ""));
   };
 }
 
 const render = figure({
-  label: "Rotary explorer", names: ["query", "key", "turn", "query_at", "key_at", "last"], build, fixed: ({ last }) => last,
+  label: "Rotary explorer", names: ["query", "key", "turn", "query_at", "key_at", "last"], build,
+  fixed: ({ query, key, last }) => [query, key, last],
 });
 
-export default { render, compare };
+export default { render, compare, angleBetween };

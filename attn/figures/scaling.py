@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Place, Shaped, read_source
+from attn.figures.base import Explorable, Number, Place, Shaped, read_source
 
 
 class ScalingExplorer(Explorable):
@@ -20,6 +20,10 @@ class ScalingExplorer(Explorable):
         Which of the sizes is shown.
     scaled : bool
         Whether the scores are divided by the square root of d_k.
+    key : int
+        The key whose score is moved.
+    nudge : float
+        By how much it is moved, after the division.
     """
 
     _name = "scaling"
@@ -29,12 +33,17 @@ class ScalingExplorer(Explorable):
     scores = Shaped("n_sizes n_keys")
     chosen = Place("n_sizes")
     scaled = Bool(False)
+    key = Place("n_keys")
+    nudge = Number(0.0, min=-1, max=1)
 
     @property
     def weights(self):
         """The weights as they stand: array, shape (n_keys,)."""
         scores = np.array(self.scores[self.chosen])
-        return softmax(scores / np.sqrt(self.sizes[self.chosen]) if self.scaled else scores)
+        if self.scaled:
+            scores /= np.sqrt(self.sizes[self.chosen])
+        scores[self.key] += self.nudge
+        return softmax(scores)
 
     @property
     def jacobian(self):

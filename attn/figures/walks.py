@@ -1,0 +1,28 @@
+"""A dot product as a random walk."""
+
+import numpy as np
+from traitlets import Int
+
+from attn.figures.base import Explorable, read_source
+
+
+class WalkExplorer(Explorable):
+    """Forty dot products of two random vectors, entry by entry: walks that spread like the root of d_k.
+
+    The entries are drawn in the page, by Box and Muller from mulberry32, so that a seed always gives the same walks.
+
+    Parameters
+    ----------
+    d_k : int
+        How many entries the vectors have, at most 256.
+    seed : int
+    """
+
+    _name = "walks"
+    _esm = read_source("common.js", "walks.js")
+
+    d_k = Int(64, min=1, max=256)
+    seed = Int(1, min=0)
+
+    def describe(self):
+        return f"Walks: forty dot products of {self.d_k} entries, expected to spread by {np.sqrt(self.d_k):.1f}"
