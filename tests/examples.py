@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, fill, key, point, press, touch, words
+from hands import choose, click, fill, hold, key, point, press, touch, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -178,11 +178,12 @@ MOVES = {
         (click, "13B"),
     ],
     "cost": [
-        (key, "tokens", "End"),
-        (key, "key heads", "Home"),
+        (hold, "tokens", "Shift+ArrowRight"),
+        (hold, "key heads", "ArrowLeft"),
+        (hold, "tokens", "Shift+ArrowUp"),
         (click, "Small"),
-        (key, "key heads", "ArrowLeft"),
-        (key, "tokens", "Home"),
+        (hold, "key heads", "Shift+ArrowDown"),
+        (hold, "tokens", "Shift+ArrowDown"),
     ],
     "training": [(key, "step", "ArrowRight"), (click, "queries"), (key, "step", "Home")],
     "gauge": [

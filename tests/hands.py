@@ -44,3 +44,19 @@ def bring(page):
     if page.locator(".attn-load").count():
         page.locator(".attn-load").click()
         page.locator(".attn-load").wait_for(state="detached")
+
+
+def hold(page, label, pressed):
+    """Press a key at what the reader takes hold of in a drawing."""
+    page.get_by_role("slider", name=label, exact=True).press(pressed)
+
+
+def drag(page, label, right, down, *, release=True):
+    """Take hold of something in a drawing and move it by some pixels."""
+    box = page.locator(f".attn-handle[aria-label='{label}'] .attn-target").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down)
+    if release:
+        page.mouse.up()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, press, words
+from hands import bring, click, control, drag, press, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -225,6 +225,24 @@ def test_the_query_is_dragged_inside_the_plane_and_only_while_it_is_held(blank):
     page.locator(".attn-plane").dispatch_event("pointercancel")
     move(2, 2)
     assert query() == [0, 1]
+
+
+def test_the_corner_of_the_costs_is_dragged_on_one_scale_which_changes_when_it_is_let_go(blank):
+    page = blank(EACH["cost"])
+    square, told = page.locator("rect.attn-of-patterns"), page.locator(".attn-detail")
+    side = "node => [node, node.ownerSVGElement].map((one) => one.getBoundingClientRect().height)"
+    drag(page, "tokens", 1000, 1000, release=False)
+    height, stage = square.evaluate(side)
+    assert 0.8 * stage < height < stage and "Drawn" not in told.inner_text(), "it stays inside the stage"
+    tokens = page.get_by_role("slider", name="tokens").get_attribute("aria-valuetext")
+    page.mouse.up()
+    assert square.evaluate(side)[0] == pytest.approx(height / 4, abs=1.5) and "Drawn 4 times" in told.inner_text()
+    assert page.get_by_role("slider", name="tokens").get_attribute("aria-valuetext") == tokens
+    strip = page.locator("rect.attn-of-keys")
+    before = strip.evaluate("node => node.width.baseVal.value")
+    drag(page, "key heads", 1000, 0)
+    assert page.get_by_role("slider", name="key heads").get_attribute("aria-valuetext") == "96"
+    assert strip.evaluate("node => node.width.baseVal.value") == pytest.approx(12 * before, rel=1e-4)
 
 
 @pytest.mark.parametrize("dark", [False, True])

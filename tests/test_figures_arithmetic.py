@@ -169,6 +169,18 @@ def test_the_cost_explorer_computes_what_the_package_computes(js, chosen, n_toke
     assert js("attn.cost.costs", figure.state()) == pytest.approx(figure.costs, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", GPT3)
+def test_the_areas_of_the_cost_explorer_are_as_its_bytes_and_stay_on_the_stage(js, name):
+    for n_tokens, key_heads in [(128, 1), (2048, None), (50_048, 1), (2**20, None)]:
+        figure = CostExplorer(GPT3, name, n_tokens=n_tokens, key_heads=key_heads)
+        sides, view = (js(f"attn.cost.{part}", figure.state()) for part in ("sides", "scaleOf"))
+        areas = [sides["whole"] ** 2, sides["square"] ** 2, sides["strip"] * sides["square"]]
+        bytes_of = [figure.costs[part] for part in ("parameters", "patterns", "cache")]
+        assert_allclose(areas, np.array(bytes_of) / (2 * GPT3[name].n_heads), rtol=1e-12)
+        assert sides["square"] * view["scale"] <= 0.6 * 320 and max(sides.values()) * view["scale"] <= 0.9 * 320 + 1e-9
+        assert view["far"] == 0 or sides["square"] * view["scale"] > 0.15 * 320, "no farther away than it has to be"
+
+
 def test_the_costs_of_gpt3_are_those_of_its_sizes():
     layer = 2 * 96 * 128 * 2  # keys and values of one layer for one token, two bytes each
     assert CostExplorer(GPT3, "175B").costs["cache"] == 2048 * 96 * layer

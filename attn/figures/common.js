@@ -32,9 +32,13 @@ function control(type, properties = {}) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
+function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+}
+
 function drawing(tag, attributes = {}, ...children) {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  put(node, attributes);
   node.append(...children);
   return node;
 }
