@@ -168,7 +168,11 @@ MOVES = {
         (words, "<b>who</b> knows"),
     ],
     "parameters": [
+        (hold, "n_layers", "Shift+ArrowDown"),
+        (hold, "d_ff", "ArrowUp"),
+        (hold, "d_model", "Shift+ArrowRight"),
         (click, "Small"),
+        (touch, "summary", 0),
         (fill, "n_layers", "13"),
         (click, "biases"),
         (click, "layer norms"),

@@ -171,13 +171,14 @@ def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(b
 def test_a_wrong_size_is_refused_with_what_was_typed(blank):
     page = blank(ParameterCounter(GPT3, "Small"))
     root, size, problem = page.locator(".attn-explorable"), page.get_by_label("d_k"), page.locator(".attn-problem")
+    page.locator("summary").click()
     before = root.evaluate(LOOK)
     undo = itertools.cycle([lambda: size.fill("64"), lambda: press(page, "Start again")])
     for typed in ("0", "2.5", "-3", "1000001", ""):
         size.fill(typed)
         said = f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
         assert problem.inner_text() == said and size.input_value() == typed
-        assert root.evaluate(LOOK)["bars"] == before["bars"]
+        assert root.evaluate(LOOK) == {**root.evaluate(LOOK), **{part: before[part] for part in ("tables", "scenes")}}
         next(undo)()
         assert root.evaluate(LOOK) == before
     size.fill("0")
@@ -243,6 +244,19 @@ def test_the_corner_of_the_costs_is_dragged_on_one_scale_which_changes_when_it_i
     drag(page, "key heads", 1000, 0)
     assert page.get_by_role("slider", name="key heads").get_attribute("aria-valuetext") == "96"
     assert strip.evaluate("node => node.width.baseVal.value") == pytest.approx(12 * before, rel=1e-4)
+
+
+def test_the_tower_is_dragged_on_one_scale_and_stays_inside_its_drawing(blank):
+    page = blank(ParameterCounter(GPT3, "175B"))
+    for name, right, down in [("d_model", 1000, 0), ("n_layers", 0, -1000), ("d_ff", 0, -1000)]:
+        before = int(page.get_by_role("slider", name=name).get_attribute("aria-valuenow"))
+        drag(page, name, right, down, release=False)
+        scene = page.locator(".attn-scene").bounding_box()
+        grip = page.locator(f"[aria-label={name}] .attn-grip").bounding_box()
+        assert scene["x"] < grip["x"] < scene["x"] + scene["width"] and scene["y"] < grip["y"]
+        page.mouse.up()
+        after = int(page.get_by_role("slider", name=name).get_attribute("aria-valuenow"))
+        assert before < after < 4 * before, name
 
 
 @pytest.mark.parametrize("dark", [False, True])

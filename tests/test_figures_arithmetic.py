@@ -161,6 +161,17 @@ def test_the_parameter_counter_counts_what_the_package_counts(js, name):
         assert figure.counts == expected
 
 
+@pytest.mark.parametrize("name", [*GPT3, "odd"])
+def test_the_tower_has_the_area_of_the_matrices(js, name):
+    for positions, tied in itertools.product([False, True], repeat=2):
+        figure = ParameterCounter({**GPT3, "odd": ODD}, name, positions=positions, tied=tied)
+        found, counts = js("attn.parameters.tower", figure.state()), figure.counts
+        areas = found["width"] * np.array([*found["floor"], found["base"], found["height"]])
+        base = sum(counts[part] for part in ("embedding", "unembedding", "positions"))
+        each = np.array([counts["attention"], counts["mlp"]]) / figure.n_layers
+        assert areas.tolist() == [*each, base, counts["attention"] + counts["mlp"] + base]
+
+
 @pytest.mark.parametrize(
     ("chosen", "n_tokens", "key_heads"), [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]
 )
