@@ -116,6 +116,7 @@ OTHERS = [  # states that no move below leads to
     explorer(causal=True, query=0),
     MaskExplorer(["a", "b"], [[0, 5], [-5, 0]], [[False, False], [True, False]]),
     training_explorer(steps=[0, 3, 5, 9]),
+    training_explorer(moment=2, askers=[1, 2]),  # both runs as arcs
     self_check(),
     self_check(chosen=[1, -1]),
 ]
@@ -189,7 +190,12 @@ MOVES = {
         (hold, "key heads", "Shift+ArrowDown"),
         (hold, "tokens", "Shift+ArrowDown"),
     ],
-    "training": [(key, "step", "ArrowRight"), (click, "queries"), (key, "step", "Home")],
+    "training": [
+        (hold, "step", "ArrowRight"),
+        (click, "queries"),
+        (hold, "step", "Shift+ArrowLeft"),
+        (press, "▶ Play"),
+    ],
     "gauge": [
         (key, "stretch", "End"),
         (click, "cosines of queries"),

@@ -259,6 +259,25 @@ def test_the_tower_is_dragged_on_one_scale_and_stays_inside_its_drawing(blank):
         assert before < after < 4 * before, name
 
 
+def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_itself(blank):
+    page = blank(training_explorer(steps=[0, 1, 10, 500]), reduced_motion="no-preference")
+    page.evaluate(
+        """() => {
+          const told = document.querySelector(".attn-detail"), note = () => seen.push(told.textContent.match(/\\d+/)[0]);
+          window.seen = [];
+          new MutationObserver(note).observe(told, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    press(page, "▶ Play")
+    press(page, "❚❚ Stop")
+    press(page, "▶ Play")
+    page.get_by_role("button", name="❚❚ Stop").wait_for(state="hidden", timeout=20_000)
+    assert page.evaluate("seen.filter((step, i) => step !== seen[i - 1])") == ["1", "10", "500"]
+    press(page, "▶ Play")
+    page.get_by_role("slider", name="step").press("ArrowLeft")
+    assert page.get_by_role("button", name="▶ Play").is_visible(), "who takes the handle stops what plays"
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
     page = blank(EACH["softmax"], forced_colors="active", dark=dark)
@@ -465,6 +484,8 @@ def unfit(words=None, spoil=False, **changes):
             lambda: training_explorer(steps=[0, 1, 2]),
             r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
         ),
+        (lambda: training_explorer(askers=[0]), r"askers must be a token for each of the runs, but is \[0\]"),
+        (lambda: training_explorer(askers=[0, 3]), r"askers must be a token"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
         (
             lambda: SelfCheck([("a?", "b", {"c": "d", "e": "f"})]),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from examples import EACH, heads_explorer, stepper, stirred
+from examples import EACH, heads_explorer, stepper, stirred, training_explorer
 from numpy.testing import assert_allclose
 
 from attn import (
@@ -129,7 +129,25 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
 def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
     steps = [0, 1, 10, 500]
     found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
-    assert_allclose(found, 340 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+    assert_allclose(found, 300 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+
+
+@pytest.mark.parametrize("heights", [[100, 99, 100, 5], [180] * 5, [0, 0, 0], np.linspace(0, 180, 20).tolist(), [7]])
+def test_labels_of_curves_are_moved_apart_in_their_order_and_none_beyond_the_bottom(js, heights):
+    found = js("attn.training.apart", heights, 16, 180)
+    order = np.argsort(heights, kind="stable")
+    assert np.diff(np.array(found)[order]).min(initial=999) >= min(16, 180 / max(1, len(heights) - 1)) - 1e-9
+    assert max(found) <= 180
+
+
+def test_arcs_come_with_a_curve_of_the_word_that_each_run_ends_with(js):
+    figure = training_explorer(askers=[1, 2])
+    curves = js("attn.training.curvesOf", figure.state())
+    weights = np.array(figure.weights)
+    best = weights[:, -1].argmax(axis=1)
+    assert [curve["name"] for curve in curves] == [figure.tokens[word] for word in best]
+    assert_allclose([curve["points"] for curve in curves], [run[:, word] for run, word in zip(weights, best)])
+    assert len(js("attn.training.curvesOf", training_explorer().state())) == 3
 
 
 NAMES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
