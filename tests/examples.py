@@ -7,12 +7,14 @@ from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
 from attn.figures import (
     AttentionExplorer,
+    CacheExplorer,
     CostExplorer,
     GaugeExplorer,
     HeadGuess,
     HeadsExplorer,
     MaskExplorer,
     NovelReader,
+    OnlineSoftmax,
     ParameterCounter,
     QueryPlane,
     RotaryExplorer,
@@ -96,6 +98,8 @@ def one_of_each():
         "heads": heads_explorer(W_O=rng.normal(size=(3, 7, 5)) * [1, 1, 0, 1, 1]),
         "parameters": ParameterCounter(GPT3, "175B"),
         "cost": CostExplorer(GPT3, "175B", key_heads=8),
+        "online": OnlineSoftmax([0.5, -1, 2, 1, 2.5], [1, -1, 0.5, 2, -2], seen=2),
+        "cache": CacheExplorer(4),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
@@ -196,6 +200,13 @@ MOVES = {
         (hold, "step", "Shift+ArrowLeft"),
         (press, "▶ Play"),
     ],
+    "online": [
+        (hold, "scores that have come", "ArrowRight"),
+        (hold, "scores that have come", "ArrowUp"),
+        (press, "▶ Play"),
+        (hold, "scores that have come", "Shift+ArrowLeft"),
+    ],
+    "cache": [(hold, "tokens written", "ArrowUp"), (press, "▶ Play"), (hold, "tokens written", "Shift+ArrowLeft")],
     "gauge": [
         (key, "stretch", "End"),
         (click, "cosines of queries"),

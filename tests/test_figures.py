@@ -15,9 +15,11 @@ import attn.figures
 from attn.course.plots import COLORS
 from attn.figures import (
     FOLDER,
+    CacheExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
+    OnlineSoftmax,
     ParameterCounter,
     QueryPlane,
     RotaryExplorer,
@@ -391,9 +393,10 @@ FOLLOWED = """async ([name, state]) => {
     return [...did];
   };
   const drawn = await after(() => heard.forEach((listener) => listener()));
-  const control = el.querySelector(".attn-explorable :is(input, .attn-answer)");
+  const control = el.querySelector(".attn-explorable :is(input, .attn-answer, .attn-handle)");
   const told = (await after(() =>
-    ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
+    [new Event("input"), new Event("change"), new Event("click"), new KeyboardEvent("keydown", { key: "ArrowUp" })]
+      .forEach((event) => control.dispatchEvent(event))
   )).filter((name) => name !== "get");
   const again = [...el.querySelectorAll("button")].filter(({ textContent }) => textContent === "Start again");
   const drawnAgain = await after(() => again.forEach((button) => button.click()));
@@ -484,6 +487,8 @@ def unfit(words=None, spoil=False, **changes):
             lambda: training_explorer(steps=[0, 1, 2]),
             r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
         ),
+        (lambda: OnlineSoftmax([1, 2], [1, 2], seen=3), r"seen must be from 1 to 2, but is 3"),
+        (lambda: CacheExplorer(21), r"n_tokens"),
         (lambda: training_explorer(askers=[0]), r"askers must be a token for each of the runs, but is \[0\]"),
         (lambda: training_explorer(askers=[0, 3]), r"askers must be a token"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),

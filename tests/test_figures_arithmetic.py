@@ -19,7 +19,7 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import CostExplorer, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.figures import CacheExplorer, CostExplorer, OnlineSoftmax, ParameterCounter, RotaryExplorer, ScalingExplorer
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary
 
@@ -130,6 +130,32 @@ def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
     steps = [0, 1, 10, 500]
     found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
     assert_allclose(found, 300 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0, 1000, -1000])
+def test_scores_that_come_one_by_one_give_what_softmax_gives_of_those_that_have_come(js, shift):
+    scores, values = np.random.default_rng(15).normal(size=(2, 7)).round(3)
+    scores[4] += 5
+    steps = js("attn.online.readOnline", scores + shift, values)
+    for seen, step in enumerate(steps, start=1):
+        exact = softmax(scores[:seen]) @ values[:seen]
+        assert step["o"] / step["t"] == pytest.approx(exact, abs=1e-12)
+        assert step["t"] == pytest.approx(np.exp(scores[:seen] - scores[:seen].max()).sum(), abs=1e-12)
+        assert OnlineSoftmax(scores, values, seen=seen).output == pytest.approx(exact, abs=1e-12)
+    assert [step["kept"] < 1 for step in steps[1:]] == (scores[1:] > np.maximum.accumulate(scores)[:-1]).tolist()
+
+
+def test_the_cache_explorer_counts_the_rows_and_pairs_of_all_steps(js):
+    for n in (1, 7, 20):
+        tables = [np.ones((i, i)) for i in range(1, n + 1)]
+        counted = {
+            "tokens": [sum(map(len, tables)), n],
+            "pairs": [sum(table.size for table in tables), n * (n + 1) // 2],
+        }
+        assert js("attn.cache.workOf", n) == counted
+        assert CacheExplorer(n).work == {part: tuple(counts) for part, counts in counted.items()}
+    (anew, kept), (pairs, once) = js("attn.cache.workOf", 1024).values()
+    assert (anew / kept, pairs / once) == (512.5, 683.0), "as the chapter has it"
 
 
 @pytest.mark.parametrize("heights", [[100, 99, 100, 5], [180] * 5, [0, 0, 0], np.linspace(0, 180, 20).tolist(), [7]])

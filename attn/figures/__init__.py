@@ -8,12 +8,14 @@ from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
 from attn.figures.bundle import book_script as book_script
+from attn.figures.cache import CacheExplorer as CacheExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.head_guess import HeadGuess as HeadGuess
 from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
+from attn.figures.online import OnlineSoftmax as OnlineSoftmax
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.query_plane import QueryPlane as QueryPlane
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
