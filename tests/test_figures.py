@@ -265,7 +265,8 @@ def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_it
     page = blank(training_explorer(steps=[0, 1, 10, 500]), reduced_motion="no-preference")
     page.evaluate(
         """() => {
-          const told = document.querySelector(".attn-detail"), note = () => seen.push(told.textContent.match(/\\d+/)[0]);
+          const told = document.querySelector(".attn-detail");
+          const note = () => seen.push(told.textContent.match(/\\d+/)[0]);
           window.seen = [];
           new MutationObserver(note).observe(told, { childList: true, characterData: true, subtree: true });
         }"""

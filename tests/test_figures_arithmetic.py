@@ -19,7 +19,17 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.figures import CacheExplorer, CostExplorer, OnlineSoftmax, ParameterCounter, RotaryExplorer, ScalingExplorer
+from attn.course.recordings import read_recording
+from attn.figures import (
+    CacheExplorer,
+    CostExplorer,
+    OnlineSoftmax,
+    ParameterCounter,
+    RotaryExplorer,
+    ScalingExplorer,
+    SenseExplorer,
+    SoftmaxBackward,
+)
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary
 
@@ -156,6 +166,30 @@ def test_the_cache_explorer_counts_the_rows_and_pairs_of_all_steps(js):
         assert CacheExplorer(n).work == {part: tuple(counts) for part, counts in counted.items()}
     (anew, kept), (pairs, once) = js("attn.cache.workOf", 1024).values()
     assert (anew / kept, pairs / once) == (512.5, 683.0), "as the chapter has it"
+
+
+@pytest.mark.parametrize("size", [0.5, 3])
+def test_what_passes_back_through_softmax_is_measured_by_small_steps(js, size):
+    scores, gradient = size * np.random.default_rng(16).normal(size=(2, 5)).round(3)
+    found = js("attn.softmax_back.passBack", scores, gradient)
+    step = 1e-6 * np.eye(5)
+    slope = (softmax(scores + step) - softmax(scores - step)) @ gradient / 2e-6
+    assert_allclose(found["atScores"], slope, atol=1e-8)
+    assert_allclose(SoftmaxBackward(list("abcde"), scores, gradient).at_scores, slope, atol=1e-8)
+    assert_allclose(found["weights"], softmax(scores), atol=1e-12)
+    assert found["average"] == pytest.approx(softmax(scores) @ gradient, abs=1e-12)
+
+
+def test_a_dot_points_to_the_corner_of_the_largest_cosine(js):
+    figure = EACH["senses"]
+    cosines = np.array(figure.cosines)
+    corners = [js("attn.senses.pointOf", corner) for corner in np.eye(3)]
+    assert_allclose(np.linalg.norm(corners, axis=1), 1)
+    points = np.array([[js("attn.senses.pointOf", row) for row in rows] for rows in cosines])
+    assert_allclose(points, cosines @ corners, atol=1e-12)
+    assert (np.argmax(points @ np.transpose(corners), axis=-1) == cosines.argmax(axis=-1)).all()
+    figure = SenseExplorer(read_recording("minilm")["runs"]["mole phrases"], layer=6)
+    assert figure.nearest == ["animal", "chemistry", "animal"] and figure.meant == ["animal", "chemistry", "skin"]
 
 
 @pytest.mark.parametrize("heights", [[100, 99, 100, 5], [180] * 5, [0, 0, 0], np.linspace(0, 180, 20).tolist(), [7]])

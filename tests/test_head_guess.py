@@ -330,8 +330,8 @@ def picture(weights, text=""):
 def test_small_maps_draw_all_heads_and_after_a_guess_the_other_nine_sentences(blank, text):
     page = blank(figure(head="3.9", text=text, token=1, guesses={"3.9": "same word"}))
     found = page.locator(".attn-explorable").evaluate(PICTURES)
-    columns = [found[".attn-map"][layer::6] for layer in range(6)]
-    assert sum(columns, []) == [picture(weights) for weights in WEIGHTS[text]]
+    by_layer = [one for layer in range(6) for one in found[".attn-map"][layer::6]]
+    assert by_layer == [picture(weights) for weights in WEIGHTS[text]]
     others = [picture(WEIGHTS[i][33], row["text"]) for i, row in enumerate(ROWS) if i != text]
     assert found[".attn-elsewhere"] == others and len(others) == 9
 

@@ -21,7 +21,9 @@ from attn.figures.query_plane import QueryPlane as QueryPlane
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn.figures.scaling import ScalingExplorer as ScalingExplorer
 from attn.figures.self_check import SelfCheck as SelfCheck
+from attn.figures.senses import SenseExplorer as SenseExplorer
 from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
+from attn.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn.figures.stepper import SentenceStepper as SentenceStepper
 from attn.figures.training import TrainingExplorer as TrainingExplorer
 from attn.figures.update_plane import UpdatePlane as UpdatePlane

@@ -29,4 +29,4 @@ class CacheExplorer(Explorable):
 
     def describe(self):
         (anew, kept), _ = self.work.values()
-        return f"Cache explorer: {self.n_tokens} tokens written; {anew} rows of the matrices without a cache, {kept} with it"
+        return f"Cache explorer: {self.n_tokens} tokens written; {anew} rows without a cache, {kept} with it"

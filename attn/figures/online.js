@@ -1,5 +1,5 @@
-// Softmax without the whole row: scores come one by one, and three things are kept. Where a new largest score comes, all
-// that was summed before is scaled down.
+// Softmax without the whole row: scores come one by one, and three things are kept. Where a new largest score comes,
+// all that was summed before is scaled down.
 
 const WIDE = 340;
 

@@ -1,5 +1,5 @@
-// The training explorer: weights recorded during training. The reader takes the time axis by its handle, or lets it run,
-// and sees who gets the weight: as bars beside the curves of a run, or as arcs, those of all runs over one row of words.
+// The training explorer: weights recorded during training. The reader takes the time axis by its handle, or lets it
+// run, and sees who gets the weight: as bars beside the curves of a run, or as arcs of all runs over one row of words.
 
 const CURVE_WIDTH = 300;
 const CURVE_HEIGHT = 180;
