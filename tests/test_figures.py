@@ -279,6 +279,9 @@ def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_it
     press(page, "▶ Play")
     page.get_by_role("slider", name="step").press("ArrowLeft")
     assert page.get_by_role("button", name="▶ Play").is_visible(), "who takes the handle stops what plays"
+    told = page.locator(".attn-detail").inner_text()
+    page.wait_for_timeout(1500)  # in which it would go on
+    assert page.locator(".attn-detail").inner_text() == told
 
 
 @pytest.mark.parametrize("dark", [False, True])
