@@ -1,7 +1,6 @@
 // One word in three phrases: a dot for each, pulled to three senses as far as its cosines say, layer after layer.
 
-const TURN = (2 * Math.PI) / 3;
-const CORNERS = [0, 1, 2].map((k) => [Math.sin(k * TURN), -Math.cos(k * TURN)]);
+const CORNERS = [[0, -1], [Math.sqrt(0.75), 0.5], [-Math.sqrt(0.75), 0.5]];
 
 // Where a dot lies: the sum of its cosines, each towards its corner. Then the corner it points to has the largest one.
 function pointOf(cosines) {

@@ -44,7 +44,7 @@ function build({ read, change, reset, line, tell, draw }) {
   });
   const alike = button("attn-button", "All columns alike", () => change({ gradient: tokens.map(() => 1) }));
   draw(caption("Pull a column: how would the error change if this key got more weight?"),
-    box("attn-panes attn-areas", scene, box("attn-beside attn-knobs", table, ...sliders.map((one) => one.row))), line,
+    box("attn-panes attn-areas", scene, box("attn-beside", table)), box("attn-knobs", ...sliders.map((one) => one.row)), line,
     box("attn-controls", alike, reset));
 
   const show = gliding((numbers) => {
