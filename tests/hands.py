@@ -39,6 +39,23 @@ def point(page, selector, place):
     page.locator(selector).nth(place).focus()
 
 
+def swipe(page, right, down, places=10):
+    """Return a function that draws a finger from a place across the page, in steps."""
+    session = page.context.new_cdp_session(page)
+
+    def touches(kind, *points):
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    def draw(x, y):
+        touches("touchStart", (x, y))
+        for step in range(1, places + 1):
+            touches("touchMove", (x + right * step / places, y + down * step / places))
+            page.wait_for_timeout(16)  # a page that scrolls along takes its time to begin
+        touches("touchEnd")
+
+    return draw
+
+
 def bring(page):
     """Bring what a figure of the page asks for first."""
     if page.locator(".attn-load").count():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, drag, press, words
+from hands import bring, click, control, drag, press, swipe, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -246,6 +246,21 @@ def test_the_corner_of_the_costs_is_dragged_on_one_scale_which_changes_when_it_i
     drag(page, "key heads", 1000, 0)
     assert page.get_by_role("slider", name="key heads").get_attribute("aria-valuetext") == "96"
     assert strip.evaluate("node => node.width.baseVal.value") == pytest.approx(12 * before, rel=1e-4)
+
+
+def test_a_finger_moves_what_it_holds_and_elsewhere_the_page(blank):
+    page = blank(EACH["parameters"], width=390, has_touch=True)
+    page.evaluate("document.body.style.paddingBottom = '2000px'")
+    page.evaluate("scrollTo(0, 100)")
+    top = page.locator("[aria-label=n_layers] .attn-target").bounding_box()
+    swipe(page, 0, -50)(top["x"] + top["width"] / 2, top["y"] + top["height"] / 2)
+    assert page.evaluate("scrollY") == 100
+    assert int(page.get_by_role("slider", name="n_layers").get_attribute("aria-valuenow")) > 110, (
+        "it is held to the end"
+    )
+    scene = page.locator(".attn-scene").bounding_box()
+    swipe(page, 0, -50)(scene["x"] + scene["width"] - 20, scene["y"] + 40)
+    page.wait_for_function("scrollY > 100")
 
 
 def test_the_tower_is_dragged_on_one_scale_and_stays_inside_its_drawing(blank):
