@@ -17,12 +17,14 @@ from attn.figures import (
     FOLDER,
     AskShareReceive,
     BlocksExplorer,
+    CacheExplorer,
     ClockExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
     NewsExplorer,
     NormExplorer,
+    OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
     ScalingExplorer,
@@ -188,13 +190,14 @@ def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(b
 def test_a_wrong_size_is_refused_with_what_was_typed(blank):
     page = blank(ParameterCounter(GPT3, "Small"))
     root, size, problem = page.locator(".attn-explorable"), page.get_by_label("d_k"), page.locator(".attn-problem")
+    page.locator("summary").click()
     before = root.evaluate(LOOK)
     undo = itertools.cycle([lambda: size.fill("64"), lambda: press(page, "Start again")])
     for typed in ("0", "2.5", "-3", "1000001", ""):
         size.fill(typed)
         said = f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
         assert problem.inner_text() == said and size.input_value() == typed
-        assert root.evaluate(LOOK)["bars"] == before["bars"]
+        assert root.evaluate(LOOK) == {**root.evaluate(LOOK), **{part: before[part] for part in ("tables", "scenes")}}
         next(undo)()
         assert root.evaluate(LOOK) == before
     size.fill("0")
@@ -249,7 +252,7 @@ def test_what_changes_glides_and_learning_leaves_a_trail_that_ends(blank):
     page.evaluate("""() => {
       const tip = document.querySelector(".attn-handle");
       window.places = [];
-      new MutationObserver(() => window.places.hold(tip.getAttribute("transform"))).observe(tip, { attributes: true });
+      new MutationObserver(() => window.places.push(tip.getAttribute("transform"))).observe(tip, { attributes: true });
     }""")
     press(page, "Point at sat")
     page.wait_for_function("new Set(window.places).size > 2")
@@ -374,28 +377,6 @@ def test_the_blocks_follow_the_hand_and_their_sum_is_the_same_wherever_they_are(
     assert words.startswith("Each head") and words.count("[") == 3 and f" = {total:.0f}. ".replace("-", "−") in words
 
 
-def test_a_finger_drags_what_it_holds_and_elsewhere_in_the_drawing_it_scrolls(blank):
-    page = blank(SoftmaxExplorer(SENTENCE, np.zeros(5)), width=390, has_touch=True, is_mobile=True)
-    page.evaluate("document.body.style.height = '5000px'")
-    touch = page.context.new_cdp_session(page)
-
-    def swipe(x, y, right, down):
-        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-        for part in np.linspace(0.1, 1, 10):
-            place = {"x": x + part * right, "y": y + part * down}
-            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [place]})
-        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-    knob = handle(page, "score of cat").locator(".attn-knob")
-    box = knob.bounding_box()
-    swipe(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 60, 40)
-    assert knob.bounding_box()["x"] - box["x"] == pytest.approx(60, abs=1.5)
-    assert page.evaluate("scrollY") == 0
-    box = page.locator(".attn-scene").bounding_box()
-    swipe(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10, 0, -100)
-    page.wait_for_function("scrollY > 20")
-
-
 def test_arcs_glide_to_the_word_that_is_pressed_and_arrive_and_at_once_where_no_motion_is_wanted(blank):
     start = "() => Number(document.querySelector('.attn-arc').getAttribute('d').match(/^M([^,]*)/)[1])"
     for motion, halfway in [("no-preference", (81, 559)), ("reduce", (559, 561))]:
@@ -498,6 +479,60 @@ def test_a_drawing_glides_to_where_it_would_be_at_once_and_what_is_held_does_not
     assert page.said == []
 
 
+def test_the_corner_of_the_costs_is_dragged_on_one_scale_which_changes_when_it_is_let_go(blank):
+    page = blank(EACH["cost"])
+    square, told = page.locator("rect.attn-of-patterns"), page.locator(".attn-detail")
+    side = "node => [node, node.ownerSVGElement].map((one) => one.getBoundingClientRect().height)"
+    drag(page, "tokens", 1000, 1000, release=False)
+    height, stage = square.evaluate(side)
+    assert 0.8 * stage < height < stage and "Drawn" not in told.inner_text(), "it stays inside the stage"
+    tokens = page.get_by_role("slider", name="tokens").get_attribute("aria-valuetext")
+    page.mouse.up()
+    assert square.evaluate(side)[0] == pytest.approx(height / 4, abs=1.5) and "Drawn 4 times" in told.inner_text()
+    assert page.get_by_role("slider", name="tokens").get_attribute("aria-valuetext") == tokens
+    strip = page.locator("rect.attn-of-keys")
+    before = strip.evaluate("node => node.width.baseVal.value")
+    drag(page, "key heads", 1000, 0)
+    assert page.get_by_role("slider", name="key heads").get_attribute("aria-valuetext") == "96"
+    assert strip.evaluate("node => node.width.baseVal.value") == pytest.approx(12 * before, rel=1e-4)
+
+
+def test_the_tower_is_dragged_on_one_scale_and_stays_inside_its_drawing(blank):
+    page = blank(ParameterCounter(GPT3, "175B"))
+    for name, right, down in [("d_model", 1000, 0), ("n_layers", 0, -1000), ("d_ff", 0, -1000)]:
+        before = int(page.get_by_role("slider", name=name).get_attribute("aria-valuenow"))
+        drag(page, name, right, down, release=False)
+        scene = page.locator(".attn-scene").bounding_box()
+        grip = page.locator(f"[aria-label={name}] .attn-grip").bounding_box()
+        assert scene["x"] < grip["x"] < scene["x"] + scene["width"] and scene["y"] < grip["y"]
+        page.mouse.up()
+        after = int(page.get_by_role("slider", name=name).get_attribute("aria-valuenow"))
+        assert before < after < 4 * before, name
+
+
+def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_itself(blank):
+    page = blank(training_explorer(steps=[0, 1, 10, 500]), reduced_motion="no-preference")
+    page.evaluate(
+        """() => {
+          const told = document.querySelector(".attn-detail");
+          const note = () => seen.push(told.textContent.match(/\\d+/)[0]);
+          window.seen = [];
+          new MutationObserver(note).observe(told, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    press(page, "▶ Play")
+    press(page, "❚❚ Stop")
+    press(page, "▶ Play")
+    page.get_by_role("button", name="❚❚ Stop").wait_for(state="hidden", timeout=20_000)
+    assert page.evaluate("seen.filter((step, i) => step !== seen[i - 1])") == ["1", "10", "500"]
+    press(page, "▶ Play")
+    page.get_by_role("slider", name="step").press("ArrowLeft")
+    assert page.get_by_role("button", name="▶ Play").is_visible(), "who takes the handle stops what plays"
+    told = page.locator(".attn-detail").inner_text()
+    page.wait_for_timeout(1500)  # in which it would go on
+    assert page.locator(".attn-detail").inner_text() == told
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
     bar = '<div class="attn-explorable"><span class="attn-bar"></span></div>'
@@ -597,10 +632,10 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
 FOLLOWED = """async ([name, state]) => {
   const listening = [], did = [];
   const model = {
-    get: (key) => did.hold("get") && state[key],
-    set: () => did.hold("set"),
-    save_changes: () => did.hold("save"),
-    on: (event, listener) => listening.hold([event, listener]),
+    get: (key) => did.push("get") && state[key],
+    set: () => did.push("set"),
+    save_changes: () => did.push("save"),
+    on: (event, listener) => listening.push([event, listener]),
     off: (event, listener) =>
       listening.splice(listening.findIndex(([name, heard]) => name === event && heard === listener), 1),
   };
@@ -615,8 +650,10 @@ FOLLOWED = """async ([name, state]) => {
   };
   const drawn = await after(() => heard.forEach((listener) => listener()));
   const control = el.querySelector("input, .attn-answer") ?? el.querySelector(".attn-button");
+  const control = el.querySelector(".attn-explorable :is(input, .attn-answer, .attn-handle)");
   const told = (await after(() =>
-    ["input", "change", "click"].forEach((name) => control.dispatchEvent(new Event(name)))
+    [new Event("input"), new Event("change"), new Event("click"), new KeyboardEvent("keydown", { key: "ArrowUp" })]
+      .forEach((event) => control.dispatchEvent(event))
   )).filter((name) => name !== "get");
   const again = [...el.querySelectorAll("button")].filter(({ textContent }) => textContent === "Start again");
   const drawnAgain = await after(() => again.forEach((button) => button.click()));
@@ -646,7 +683,7 @@ def test_vectors_of_another_length_get_their_own_sliders(blank):
         """async ([before, after]) => {
           const listeners = [], el = document.createElement("div");
           let state = before;
-          const model = { get: (key) => state[key], on: (event, listener) => listeners.hold(listener) };
+          const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
           attnExplorables.attention.render({ model, el });
           state = after;
           listeners.forEach((listener) => listener());
@@ -707,6 +744,10 @@ def unfit(words=None, spoil=False, **changes):
             lambda: training_explorer(steps=[0, 1, 2]),
             r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
         ),
+        (lambda: OnlineSoftmax([1, 2], [1, 2], seen=3), r"seen must be from 1 to 2, but is 3"),
+        (lambda: CacheExplorer(21), r"n_tokens"),
+        (lambda: training_explorer(askers=[0]), r"askers must be a token for each of the runs, but is \[0\]"),
+        (lambda: training_explorer(askers=[0, 3]), r"askers must be a token"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
         (lambda: BlocksExplorer([[1]], [[[2]]], apart=-0.1), r"apart must be from 0 to 1, but is -0.1"),
         (lambda: NewsExplorer(1.1), r"keeps must be from 0 to 1, but is 1.1"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from examples import EACH, heads_explorer, stepper, stirred
+from examples import EACH, heads_explorer, stepper, stirred, training_explorer
 from numpy.testing import assert_allclose
 
 from attn import (
@@ -19,15 +19,20 @@ from attn import (
     softmax,
     switch_off,
 )
+from attn.course.recordings import read_recording
 from attn.figures import (
     AskShareReceive,
+    CacheExplorer,
     ClockExplorer,
     CostExplorer,
     NewsExplorer,
     NormExplorer,
+    OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
     ScalingExplorer,
+    SenseExplorer,
+    SoftmaxBackward,
 )
 from attn.layers import layer_norm
 from attn.parameters import GPT3, TransformerConfig, count_parameters
@@ -298,7 +303,75 @@ def test_the_news_explorer_says_what_arrives_of_a_changed_first_word(js, keeps, 
 def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
     steps = [0, 1, 10, 500]
     found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
-    assert_allclose(found, 340 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+    assert_allclose(found, 300 * np.log1p(steps) / np.log1p(500), atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0, 1000, -1000])
+def test_scores_that_come_one_by_one_give_what_softmax_gives_of_those_that_have_come(js, shift):
+    scores, values = np.random.default_rng(15).normal(size=(2, 7)).round(3)
+    scores[4] += 5
+    steps = js("attn.online.readOnline", scores + shift, values)
+    for seen, step in enumerate(steps, start=1):
+        exact = softmax(scores[:seen]) @ values[:seen]
+        assert step["o"] / step["t"] == pytest.approx(exact, abs=1e-12)
+        assert step["t"] == pytest.approx(np.exp(scores[:seen] - scores[:seen].max()).sum(), abs=1e-12)
+        assert OnlineSoftmax(scores, values, seen=seen).output == pytest.approx(exact, abs=1e-12)
+    assert [step["kept"] < 1 for step in steps[1:]] == (scores[1:] > np.maximum.accumulate(scores)[:-1]).tolist()
+
+
+def test_the_cache_explorer_counts_the_rows_and_pairs_of_all_steps(js):
+    for n in (1, 7, 20):
+        tables = [np.ones((i, i)) for i in range(1, n + 1)]
+        counted = {
+            "tokens": [sum(map(len, tables)), n],
+            "pairs": [sum(table.size for table in tables), n * (n + 1) // 2],
+        }
+        assert js("attn.cache.workOf", n) == counted
+        assert CacheExplorer(n).work == {part: tuple(counts) for part, counts in counted.items()}
+    (anew, kept), (pairs, once) = js("attn.cache.workOf", 1024).values()
+    assert (anew / kept, pairs / once) == (512.5, 683.0), "as the chapter has it"
+
+
+@pytest.mark.parametrize("size", [0.5, 3])
+def test_what_passes_back_through_softmax_is_measured_by_small_steps(js, size):
+    scores, gradient = size * np.random.default_rng(16).normal(size=(2, 5)).round(3)
+    found = js("attn.softmax_back.passBack", scores, gradient)
+    step = 1e-6 * np.eye(5)
+    slope = (softmax(scores + step) - softmax(scores - step)) @ gradient / 2e-6
+    assert_allclose(found["atScores"], slope, atol=1e-8)
+    assert_allclose(SoftmaxBackward(list("abcde"), scores, gradient).at_scores, slope, atol=1e-8)
+    assert_allclose(found["weights"], softmax(scores), atol=1e-12)
+    assert found["average"] == pytest.approx(softmax(scores) @ gradient, abs=1e-12)
+
+
+def test_a_dot_points_to_the_corner_of_the_largest_cosine(js):
+    figure = EACH["senses"]
+    cosines = np.array(figure.cosines)
+    corners = [js("attn.senses.pointOf", corner) for corner in np.eye(3)]
+    assert_allclose(np.linalg.norm(corners, axis=1), 1)
+    points = np.array([[js("attn.senses.pointOf", row) for row in rows] for rows in cosines])
+    assert_allclose(points, cosines @ corners, atol=1e-12)
+    assert (np.argmax(points @ np.transpose(corners), axis=-1) == cosines.argmax(axis=-1)).all()
+    figure = SenseExplorer(read_recording("minilm")["runs"]["mole phrases"], layer=6)
+    assert figure.nearest == ["animal", "chemistry", "animal"] and figure.meant == ["animal", "chemistry", "skin"]
+
+
+@pytest.mark.parametrize("heights", [[100, 99, 100, 5], [180] * 5, [0, 0, 0], np.linspace(0, 180, 20).tolist(), [7]])
+def test_labels_of_curves_are_moved_apart_in_their_order_and_none_beyond_the_bottom(js, heights):
+    found = js("attn.training.apart", heights, 16, 180)
+    order = np.argsort(heights, kind="stable")
+    assert np.diff(np.array(found)[order]).min(initial=999) >= min(16, 180 / max(1, len(heights) - 1)) - 1e-9
+    assert max(found) <= 180
+
+
+def test_arcs_come_with_a_curve_of_the_word_that_each_run_ends_with(js):
+    figure = training_explorer(askers=[1, 2])
+    curves = js("attn.training.curvesOf", figure.state())
+    weights = np.array(figure.weights)
+    best = weights[:, -1].argmax(axis=1)
+    assert [curve["name"] for curve in curves] == [figure.tokens[word] for word in best]
+    assert_allclose([curve["points"] for curve in curves], [run[:, word] for run, word in zip(weights, best)])
+    assert len(js("attn.training.curvesOf", training_explorer().state())) == 3
 
 
 def mulberry32(seed):
@@ -354,12 +427,35 @@ def test_the_parameter_counter_counts_what_the_package_counts(js, name):
         assert figure.counts == expected
 
 
+@pytest.mark.parametrize("name", [*GPT3, "odd"])
+def test_the_tower_has_the_area_of_the_matrices(js, name):
+    for positions, tied in itertools.product([False, True], repeat=2):
+        figure = ParameterCounter({**GPT3, "odd": ODD}, name, positions=positions, tied=tied)
+        found, counts = js("attn.parameters.tower", figure.state()), figure.counts
+        areas = found["width"] * np.array([*found["floor"], found["base"], found["height"]])
+        base = sum(counts[part] for part in ("embedding", "unembedding", "positions"))
+        each = np.array([counts["attention"], counts["mlp"]]) / figure.n_layers
+        assert areas.tolist() == [*each, base, counts["attention"] + counts["mlp"] + base]
+
+
 @pytest.mark.parametrize(
     ("chosen", "n_tokens", "key_heads"), [("175B", 2048, 8), ("Small", 128, 12), ("13B", 2**20, 1)]
 )
 def test_the_cost_explorer_computes_what_the_package_computes(js, chosen, n_tokens, key_heads):
     figure = CostExplorer(GPT3, chosen, n_tokens=n_tokens, key_heads=key_heads)
     assert js("attn.cost.costs", figure.state()) == pytest.approx(figure.costs, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", GPT3)
+def test_the_areas_of_the_cost_explorer_are_as_its_bytes_and_stay_on_the_stage(js, name):
+    for n_tokens, key_heads in [(128, 1), (2048, None), (50_048, 1), (2**20, None)]:
+        figure = CostExplorer(GPT3, name, n_tokens=n_tokens, key_heads=key_heads)
+        sides, view = (js(f"attn.cost.{part}", figure.state()) for part in ("sides", "scaleOf"))
+        areas = [sides["whole"] ** 2, sides["square"] ** 2, sides["strip"] * sides["square"]]
+        bytes_of = [figure.costs[part] for part in ("parameters", "patterns", "cache")]
+        assert_allclose(areas, np.array(bytes_of) / (2 * GPT3[name].n_heads), rtol=1e-12)
+        assert sides["square"] * view["scale"] <= 0.6 * 320 and max(sides.values()) * view["scale"] <= 0.9 * 320 + 1e-9
+        assert view["far"] == 0 or sides["square"] * view["scale"] > 0.15 * 320, "no farther away than it has to be"
 
 
 def test_the_costs_of_gpt3_are_those_of_its_sizes():

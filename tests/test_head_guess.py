@@ -330,7 +330,8 @@ def picture(weights, text=""):
 def test_small_maps_draw_all_heads_and_after_a_guess_the_other_nine_sentences(blank, text):
     page = blank(figure(head="3.9", text=text, token=1, guesses={"3.9": "same word"}))
     found = page.locator(".attn-explorable").evaluate(PICTURES)
-    assert found[".attn-map"] == [picture(weights) for weights in WEIGHTS[text]]
+    by_layer = [one for layer in range(6) for one in found[".attn-map"][layer::6]]
+    assert by_layer == [picture(weights) for weights in WEIGHTS[text]]
     others = [picture(WEIGHTS[i][33], row["text"]) for i, row in enumerate(ROWS) if i != text]
     assert found[".attn-elsewhere"] == others and len(others) == 9
 
@@ -358,7 +359,7 @@ def test_the_keyboard_alone_chooses_looks_guesses_and_goes_on(blank, same_look):
     page.locator("select").focus()
     page.keyboard.press("Tab")
     assert focused(page) == "Head 1.0"
-    for pressed in ("ArrowDown", "ArrowDown", "End", "ArrowLeft", "ArrowLeft", "Enter"):
+    for pressed in (*["ArrowDown"] * 9, "End", *["ArrowLeft"] * 3, "Enter"):
         page.keyboard.press(pressed)
     assert focused(page) == "Head 3.9" and same_look(page, head="3.9")
     page.keyboard.press("Tab")
@@ -433,7 +434,7 @@ def test_in_a_notebook_python_gets_the_guess_and_what_it_changes_is_shown(blank)
           const el = document.createElement("div");
           attnExplorables.head_guess.render({ model, el });
           const click = (selector, i) => el.querySelectorAll(selector)[i].click();
-          click(".attn-answer", 0), click(".attn-map", 37), click(".attn-ask", 3);
+          click(".attn-answer", 0), click(".attn-map", 9), click(".attn-ask", 3);
           const moves = [...did];
           await Promise.resolve();
           state = { ...state, guesses: { ...state.guesses, 4.1: "the noun that fits" } };
@@ -470,6 +471,23 @@ def test_the_figure_is_usable_by_everyone_and_fits_a_narrow_page(blank, dark, gu
     )
     assert min(sizes) >= 23.9, "wide enough for a finger"
     assert page.said == []
+
+
+def test_the_large_pattern_stands_beside_the_maps_and_shows_what_gets_most_where_it_is_wider_than_its_place(blank):
+    page = blank(figure(head="1.2", text=TIRED, token=11))
+    maps, large, ask = (page.locator(each).bounding_box() for each in (".attn-maps", ".attn-large", ".attn-question"))
+    assert large["x"] >= maps["x"] + maps["width"] and ask["y"] < large["y"] + large["height"] + 120
+    page = blank(figure(head="1.2", text=TIRED, token=12), width=390)
+    pane, last = page.locator(".attn-large-pane"), page.locator(".attn-large tbody tr").nth(12).locator("td")
+    best = last.nth(11).bounding_box()
+    box = pane.bounding_box()
+    assert box["x"] < best["x"] and best["x"] + best["width"] <= box["x"] + box["width"] + 1
+    more = "node => node.classList.contains('attn-more')"
+    assert pane.evaluate(more)
+    pane.evaluate("node => { node.scrollLeft = 9999; }")
+    page.wait_for_function("!document.querySelector('.attn-more')")
+    names = page.locator(".attn-large tbody th").first.bounding_box()
+    assert names["x"] == pytest.approx(box["x"], abs=1), "whose rows these are stays in sight"
 
 
 def test_what_a_sentence_holds_is_text(blank):

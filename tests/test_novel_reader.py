@@ -236,6 +236,30 @@ def test_the_keyboard_walks_tokens_heads_and_choices(blank):
     assert page.locator(".attn-power").nth(4).get_attribute("aria-pressed") == "false"
 
 
+def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(blank):
+    page = blank(NovelReader(TEXTS), width=390)
+    assert page.locator(".attn-haunted").count() == 0
+    power = page.locator(".attn-power").last
+    power.click()
+    rows = page.locator(".attn-nexts").evaluate_all(
+        "rows => rows.map((row) => [row.querySelector('.attn-haunted').style.getPropertyValue('--attn-was'),"
+        " row.querySelector('output').textContent.split('was ')[1]])"
+    )
+    assert len(rows) == 8 and all(f"{float(mark):.3f}" == said for mark, said in rows)
+    page.evaluate("document.body.style.paddingBottom = '2000px'")
+    power.evaluate("node => scrollTo(0, node.getBoundingClientRect().bottom + scrollY - innerHeight / 2)")
+    assert page.locator(".attn-nexts").first.bounding_box()["y"] >= 0
+    covered = power.evaluate(
+        """node => {
+          const { x, y, width, height } = node.getBoundingClientRect();
+          return document.elementFromPoint(x + width / 2, y + height / 2) !== node;
+        }"""
+    )
+    assert not covered, "the switch is beside the bars, not under them"
+    press(page, "All heads on")
+    assert page.locator(".attn-haunted").count() == 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

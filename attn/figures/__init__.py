@@ -13,6 +13,7 @@ from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import book_script as book_script
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import shared_script as shared_script
+from attn.figures.cache import CacheExplorer as CacheExplorer
 from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
@@ -22,11 +23,14 @@ from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.news import NewsExplorer as NewsExplorer
 from attn.figures.norm import NormExplorer as NormExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
+from attn.figures.online import OnlineSoftmax as OnlineSoftmax
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn.figures.scaling import ScalingExplorer as ScalingExplorer
 from attn.figures.self_check import SelfCheck as SelfCheck
+from attn.figures.senses import SenseExplorer as SenseExplorer
 from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
+from attn.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn.figures.stepper import SentenceStepper as SentenceStepper
 from attn.figures.training import TrainingExplorer as TrainingExplorer
 from attn.figures.update_plane import UpdatePlane as UpdatePlane

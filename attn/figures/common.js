@@ -179,6 +179,30 @@ function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
   return { nodes, set, held: () => [...held, pair].some((one) => one.held()) };
 }
 
+// A button that goes once through all places up to the last, and there at once for a reader who asked for no motion;
+// pressed on the way, it stops, as `stop` does.
+function player({ last, now, goTo, milliseconds = 4000 }) {
+  let run = 0, plays = false;
+  const stop = () => {
+    run++;
+    plays = false;
+    press.textContent = "▶ Play";
+  };
+  const press = button("attn-button", "▶ Play", () => {
+    if (plays) return stop();
+    const mine = ++run, from = now() < last ? now() : 0;
+    plays = true;
+    press.textContent = "❚❚ Stop";
+    let shown = null;
+    tween(from, last, (place) => {
+      if (mine !== run || !press.isConnected) return;
+      if (shown !== Math.round(place)) goTo((shown = Math.round(place)));
+      if (place === last) stop();
+    }, (milliseconds * (last - from)) / last);
+  });
+  return { press, stop };
+}
+
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
@@ -232,7 +256,12 @@ function barRow(className, front) {
     bar.style.setProperty("--attn-w", share);
     value.textContent = text;
   };
-  return { row: box(className, front, bar, value), set };
+  // Mark what the bar showed before; null takes the mark away.
+  const haunt = (share) => {
+    bar.classList.toggle("attn-haunted", share !== null);
+    bar.style.setProperty("--attn-was", share);
+  };
+  return { row: box(className, front, bar, value), set, haunt };
 }
 
 // The bar of the weight of a key.

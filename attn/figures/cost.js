@@ -1,8 +1,11 @@
-// The cost explorer: what a text of n tokens asks of a model in memory, and when the part that grows with the square
-// takes over the work. Two bytes a number, as models are usually run.
+// The cost explorer: what a text of n tokens asks of a model in memory, as areas of one scale. The reader pulls the
+// corner of the square of patterns, and the edge of the strip of keys and values. Two bytes a number, as is usual.
 
 const BYTES = 2;
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const STAGE = 320; // units of the drawing
+const FEWEST = 128;
+const MOST = 2 ** 20;
 
 function costs({ presets, chosen, n_tokens, key_heads }) {
   const { d_model, n_heads, d_k, n_layers, d_ff, parameters } = presets[chosen];
@@ -17,9 +20,28 @@ function costs({ presets, chosen, n_tokens, key_heads }) {
   };
 }
 
+// The sides of three areas, in tokens, so that each is as large as the memory is, for one of the heads: a square of
+// patterns, a strip of keys and values as high as the square, and a square of all parameters.
+function sides(state) {
+  const { parameters, cache } = costs(state), of = state.presets[state.chosen].n_heads * BYTES;
+  return { square: state.n_tokens, strip: cache / of / state.n_tokens, whole: Math.sqrt(parameters / of) };
+}
+
+// Units of the drawing for a token, and how many times that was divided by four so that the square leaves room to grow.
+function scaleOf(state) {
+  const { strip, whole } = sides({ ...state, key_heads: state.presets[state.chosen].n_heads });
+  const largest = (0.9 * STAGE) / Math.max(strip, whole);
+  const far = Math.max(0, Math.ceil(Math.log2((state.n_tokens * largest) / (0.6 * STAGE)) / 2));
+  return { far, scale: largest / 4 ** far };
+}
+
 function inUnits(bytes) {
   const step = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
   return `${(bytes / 2 ** (10 * step)).toFixed(step ? 1 : 0)} ${UNITS[step]}`;
+}
+
+function inTimes(number) {
+  return `${grouped(number > 100 ? Math.round(number) : Number(number.toPrecision(3)))} times`;
 }
 
 function build({ read, change, reset, line, tell, draw }) {
@@ -31,37 +53,101 @@ function build({ read, change, reset, line, tell, draw }) {
     legend: "Model", labels,
     onChoose: (i) => change({ chosen: labels[i], key_heads: presets[labels[i]].n_heads }),
   });
-  const tokens = slider({
-    label: "tokens", min: 7, max: 20, step: 1, show: (power) => grouped(2 ** power),
-    onInput: (power) => change({ n_tokens: 2 ** power }),
+  let view = scaleOf(read()); // stays as it is while the corner is held
+
+  const corner = handle({
+    label: "tokens",
+    onMove: ([x, y]) => {
+      const most = Math.min(MOST, STAGE / view.scale);
+      const held = Math.min(most, (x + y) / 2 / view.scale);
+      change({ n_tokens: Math.max(FEWEST, Math.floor(held / FEWEST) * FEWEST) });
+    },
+    onStep: ([right, up]) => { // to powers of two
+      const step = right + up, power = Math.log2(read().n_tokens);
+      const goal = 2 ** ((step > 0 ? Math.floor(power) : Math.ceil(power)) + step);
+      change({ n_tokens: Math.max(FEWEST, Math.min(MOST, goal)) });
+    },
+  }, drawing("circle", { cx: 7, cy: 7, r: 7, class: "attn-grip" }));
+  const edge = handle({
+    label: "key heads",
+    onMove: ([x]) => {
+      const held = (x / view.scale / sides(read()).strip) * read().key_heads;
+      const off = divisors.map((number) => -Math.abs(number - held));
+      change({ key_heads: divisors[largest(off)] });
+    },
+    onStep: ([right, up]) => {
+      const place = divisors.indexOf(read().key_heads) + right + up;
+      change({ key_heads: divisors[Math.max(0, Math.min(divisors.length - 1, place))] });
+    },
+  }, drawing("path", { d: "M0,12 L-8,-4 L8,-4 Z", class: "attn-grip" }));
+
+  const [keys, values, square, whole, unit] = 
+    ["of-keys", "of-values", "of-patterns", "of-all", "of-all"].map((name) => drawing("rect", { class: `attn-${name}` }));
+  const ghosts = [0, 1].map(() => drawing("rect", { class: "attn-ghost" }));
+  const count = drawing("text", { class: "attn-word" });
+  const unitName = drawing("text", { class: "attn-word", x: STAGE + 10, y: -11 });
+  const scene = drawing("svg", {
+    viewBox: "-24 -36 420 376", class: "attn-scene", role: "group",
+    "aria-label": "Memory as areas: a square of patterns, a strip of keys and values, a dashed square of parameters.",
+  }, keys, values, square, whole, ...ghosts, unit, unitName, count, edge.group, corner.group);
+
+  const sizes = { patterns: "patterns of a layer", cache: "keys and values", parameters: "all parameters" };
+  const cells = grid(3, 1);
+  const { table } = tableOf({
+    className: "attn-sizes", title: "Memory at two bytes a number", cells,
+    rows: Object.values(sizes).map((name, i) => heading("row", `attn-of-${["patterns", "keys", "all"][i]}`)(name)),
   });
-  const heads = slider({
-    label: "key heads", min: 0, max: divisors.length - 1, step: 1, className: "attn-key",
-    show: (i) => String(divisors[i] ?? ""), onInput: (i) => change({ key_heads: divisors[i] }),
-  });
-  const bars = {
-    parameters: countedBar("parameters"),
-    patterns: countedBar("patterns of a layer"),
-    cache: countedBar("keys and values"),
-  };
   const share = countedBar("pairs of tokens");
 
   draw(
-    choose.row, box("attn-knobs", tokens.row, heads.row),
-    caption("Memory at two bytes a number; a third of a bar is a factor of a thousand"),
-    ...Object.values(bars).map((bar) => bar.row),
-    caption("Share of the last token's work that depends on how many came before"), share.row, line, reset);
+    choose.row,
+    caption("Pull the corner: a longer text. Pull the edge of the strip: fewer heads of keys and values."),
+    box("attn-panes attn-areas", scene, box("attn-beside", table,
+      caption("Share of the last token's work that depends on how many came before"), share.row)), line, reset);
 
-  return (state) => {
-    const found = costs(state);
-    choose.set(labels.indexOf(state.chosen));
-    tokens.set(Math.log2(state.n_tokens));
-    heads.set(divisors.indexOf(state.key_heads));
-    Object.entries(bars).forEach(([name, bar]) =>
-      bar.set(Math.max(0, Math.min(1, (Math.log2(found[name]) - 20) / 30)), inUnits(found[name])));
+  let now = read(), before = null;
+  const show = gliding(([n, strip, all, scale]) => {
+    const side = n * scale, width = strip * scale;
+    put(square, { width: side, height: side });
+    put(keys, { width: width / 2, height: side });
+    put(values, { x: width / 2, width: width / 2, height: side });
+    if (width > side) values.after(square); // the smaller one is in front
+    else square.after(keys, values);
+    put(whole, { width: all * scale, height: all * scale });
+    const then = before ? sides(before) : { square: 0, strip: 0 };
+    [then.strip, then.square].forEach((wide, i) => put(ghosts[i], { width: wide * scale, height: then.square * scale }));
+    corner.set([side, side], now.n_tokens, grouped(now.n_tokens));
+    edge.set([width, -14], now.key_heads, String(now.key_heads));
+    if (side > 0.7 * STAGE) put(count, { x: side - 10, y: side - 10, "text-anchor": "end" });
+    else put(count, { x: side + 18, y: side + 13, "text-anchor": "start" });
+  });
+  const update = () => {
+    if (!corner.held()) view = scaleOf(now);
+    const found = costs(now), { square: n, strip, whole: all } = sides(now);
+    choose.set(labels.indexOf(now.chosen));
+    count.textContent = `${grouped(n)} tokens`;
+    show([n, strip, all, view.scale], corner.held() || edge.held());
+    const area = (BYTES * n_heads) / view.scale ** 2; // bytes in a unit of the drawing
+    const power = 2 * Math.ceil(Math.log2(area * 150) / 2);
+    const length = Math.sqrt(2 ** power / area);
+    put(unit, { x: STAGE + 2 - length, y: -16 - length / 2, width: length, height: length });
+    unitName.textContent = inUnits(2 ** power).replace(".0", "");
+    Object.keys(sizes).forEach((name, i) => (cells[i][0].textContent = inUnits(found[name])));
     share.set(found.share);
-    const times = format(found.cache / found.parameters);
-    tell(`${grouped(state.n_tokens)} tokens: the keys and values take ${times} times the memory of the parameters.`);
+    const longer = before ? n / before.n_tokens : 1;
+    const grown = longer <= 1 ? "" : ` ${inTimes(longer)} the text: the patterns take ${inTimes(longer ** 2)} as much `
+      + `memory, the keys and values ${inTimes(longer)}.`;
+    const small = view.far ? ` Drawn ${grouped(4 ** view.far)} times as small, so that it fits.` : "";
+    const outgrown = found.patterns > found.parameters ? " ✓ One layer's patterns are larger than all parameters." : "";
+    tell(`${grouped(n)} tokens: the keys and values take ${format(found.cache / found.parameters)} times the memory of `
+      + `the parameters.${grown}${small}${outgrown}`);
+  };
+  ["pointerup", "pointercancel"].forEach((name) => corner.group.addEventListener(name, update));
+
+  return (state, last) => {
+    now = state;
+    before = last?.chosen === state.chosen ? last : null;
+    update();
   };
 }
 
@@ -70,4 +156,4 @@ const render = figure({
   fixed: ({ chosen }) => chosen,
 });
 
-export default { render, costs };
+export default { render, costs, sides, scaleOf };

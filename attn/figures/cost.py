@@ -16,7 +16,7 @@ class CostExplorer(Explorable):
     chosen : str
         The one that is shown.
     n_tokens : int
-        The slider goes in powers of two from 128 to 1,048,576.
+        The reader goes in steps of 128, or in powers of two, up to 1,048,576.
     key_heads : int, optional
         How many heads of keys and values a layer keeps; default: as many as there are heads.
     """

@@ -69,14 +69,18 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
     press.append(picture);
     return [name, { press, show }];
   }));
+  const wide = matchMedia("(min-width: 600px)").matches; // room for the large pattern beside the maps
+  const byLayer = layers.map((layer) => inLayer(layer).map((name) => maps[name].press));
+  const numbers = byLayer[0].map((_, i) => String(i));
   const { table } = tableOf({
-    className: "attn-maps", title: "All heads on this sentence, a row for each layer: choose one",
-    columns: inLayer(layers[0]).map((_, i) => heading("col")(String(i))),
-    rows: layers.map((layer) => heading("row")(layer)),
-    cells: layers.map((layer) => inLayer(layer).map((name) => maps[name].press)),
+    className: "attn-maps", title: `All heads on this sentence, a ${wide ? "column" : "row"} for each layer: choose one`,
+    columns: (wide ? layers : numbers).map(heading("col")), rows: (wide ? numbers : layers).map(heading("row")),
+    cells: wide ? numbers.map((_, i) => byLayer.map((row) => row[i])) : byLayer,
   });
 
-  const large = box("attn-scroll");
+  const large = box("attn-scroll attn-large-pane");
+  const showMore = () => large.classList.toggle("attn-more", large.scrollWidth - large.clientWidth - large.scrollLeft > 2);
+  large.addEventListener("scroll", showMore);
   const why = element("p", { className: "attn-why", role: "status" });
   const legend = element("legend");
   const answers = kinds.map((kind) => button("attn-answer", kind, () => {
@@ -88,7 +92,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
 
   draw(
     element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, "Sentence"), select),
-    box("attn-panes", box("attn-all-maps", table), large), line,
+    box("attn-panes", box(wide ? "attn-all-maps attn-narrow" : "attn-all-maps", table), large), line,
     element("fieldset", { className: "attn-question" }, legend, box("attn-answers", ...answers), why),
     box("attn-controls", nextCase, tally), after, reset);
 
@@ -198,6 +202,11 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
     const best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).filter((j) => row[j] > 0).slice(0, 3);
     tell(`Head ${state.head}: “${tokens[state.token]}” asks, and gives most to `
       + `${best.map((j) => `“${tokens[j]}” ${format(row[j])}`).join(", ")}.`);
+    const { offsetLeft, offsetWidth } = cells[state.token][best[0]].parentElement; // what gets most is in sight
+    const beyond = offsetLeft + offsetWidth - large.clientWidth;
+    if (beyond > large.scrollLeft) large.scrollLeft = beyond;
+    if (offsetLeft - asks[0].offsetWidth < large.scrollLeft) large.scrollLeft = offsetLeft - asks[0].offsetWidth;
+    showMore();
     if (goesThere) asks[state.token].focus(); // to the large pattern, which may be out of sight
     goesThere = false;
   };

@@ -175,9 +175,8 @@ function machineFor(means, place) {
   place.replaceChildren(
     box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), form),
     strip, outcome,
-    box("attn-panes",
-      box("attn-beside", nextTitle, following, temperature.row, box("attn-controls", add, draw)),
-      box("attn-beside", table.table, allOn)),
+    box("attn-read", box("attn-nexts-pane", nextTitle, following),
+      box("attn-knobs-pane", temperature.row, box("attn-controls", add, draw)), box("attn-heads-pane", table.table, allOn)),
     line, scrolling("The stream, read early", earlyTable), reset);
 
   return (state) => {
@@ -213,6 +212,7 @@ function machineFor(means, place) {
       bars[n].press.textContent = visible(words[one]);
       bars[n].press.disabled = !mayGoOn;
       bars[n].set(now[one], state.off.length ? `${format(now[one], 3)}, was ${format(before[one], 3)}` : format(now[one], 3));
+      bars[n].haunt(state.off.length ? before[one] : null);
       bars[n].row.classList.toggle("attn-chosen", !isLast && one === tokens[token + 1]);
     });
     following.classList.toggle("attn-compared", state.off.length > 0);

@@ -1,9 +1,15 @@
-// The parameter counter: the sizes of a transformer, and how many numbers it has to learn, part by part. The reader
-// takes one of the listed models or sets sizes; counts are exact, so they are BigInts.
+// The parameter counter: a transformer as a tower in which as much area is as much to learn, and how many numbers that
+// is, part by part. The reader pulls at the tower, takes one of the listed models or sets sizes; counts are exact, so
+// they are BigInts.
 
 const SIZES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"];
 const OPTIONS = { biases: "biases", norms: "layer norms", positions: "table of positions", tied: "unembedding tied to the embedding" };
 const LARGEST = 1_000_000;
+const STEPS = { d_model: 64, n_layers: 1, d_ff: 256 }; // what can be pulled, and the steps of the arrow keys
+const ROOM = [140, 250, 220]; // of the drawing: for the tower's width and height, and for the enlarged floor's height
+const LEFT = 24;
+const BOTTOM = 350;
+const MOST_STRIPES = 120;
 
 // As attn.parameters.count_parameters.
 function countParameters(state) {
@@ -20,7 +26,31 @@ function countParameters(state) {
   return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0n) };
 }
 
-function build({ read, change, reset, line, tell, draw }) {
+// The tower: as wide as the model, a floor for each layer, and below them what is there once. Heights are of a floor's
+// attention, of its MLP and of the base, so that width times height is the number of parameters.
+function tower({ d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff, positions, tied }) {
+  const floor = [4 * n_heads * d_k, 2 * d_ff], base = vocab_size * (tied ? 1 : 2) + (positions ? n_positions : 0);
+  return { width: d_model, floor, base, height: n_layers * sum(floor) + base };
+}
+
+// What makes of a size at least half of the room and not more than all.
+function fitting(room, size) {
+  return room / 2 ** Math.ceil(Math.log2(size));
+}
+
+function scalesOf(state) {
+  const { width, floor, height } = tower(state);
+  return [fitting(ROOM[0], width), fitting(ROOM[1], height), fitting(ROOM[2], sum(floor))];
+}
+
+// Area in units of a drawing, as the side of a square that stands for a power of ten of parameters.
+function unitOf([x, y]) {
+  const power = Math.ceil(Math.log10(100 / (x * y)));
+  return { power, side: Math.sqrt(10 ** power * x * y) };
+}
+
+function build(means) {
+  const { read, change, reset, line, tell, draw } = means;
   const { presets, ...shown } = read();
   const labels = Object.keys(presets);
   const choose = choice({ legend: "Model", labels, onChoose: (i) => change(presets[labels[i]]) });
@@ -41,28 +71,96 @@ function build({ read, change, reset, line, tell, draw }) {
     input.addEventListener("change", () => change({ [name]: input.checked }));
     return { name, input, row: element("label", {}, input, element("span", {}, label)) };
   });
-  const parts = Object.keys(countParameters(shown)).filter((name) => name !== "total");
-  const bars = parts.map(countedBar);
 
+  let now = shown, before = null, scales = scalesOf(shown); // these stay as they are while the tower is held
+  const holds = Object.entries(STEPS).map(([name, step], i) => handle({
+    label: name,
+    onMove: ([x, y]) => {
+      const { floor, base } = tower(now);
+      const end = Math.min(i ? BOTTOM - y : x - LEFT, 1.2 * ROOM[i]) / scales[i];
+      const size = [end, (end - base) / sum(floor), (end - floor[0]) / 2][i];
+      change({ [name]: Math.max(step, Math.min(LARGEST, Math.floor(size / step) * step)) });
+    },
+    onStep: ([right, up]) => change({ [name]: Math.max(1, Math.min(LARGEST, now[name] + (right + up) * step)) }),
+  }, drawing("circle", { r: 8, class: "attn-grip" })));
+  const held = () => holds.some((one) => one.held());
+
+  const [all, attention, oneMlp, oneAttention, base, unit] =
+    ["mlp", "attention", "mlp", "attention", "base", "base"].map((part) => drawing("path", { class: `attn-${part}` }));
+  const ghosts = holds.slice(1).map(() => drawing("rect", { class: "attn-ghost" }));
+  const names = holds.map(() => drawing("text", { class: "attn-word", "text-anchor": "middle" }));
+  const unitName = drawing("text", { class: "attn-word", x: 24, y: 20 });
+  const lens = drawing("path", { class: "attn-cursor" });
+  const scene = drawing("svg", {
+    viewBox: "0 0 420 376", class: "attn-scene", role: "group",
+    "aria-label": "A tower with a floor for each layer, and one floor enlarged; as much area is as many parameters.",
+  }, lens, all, attention, base, oneMlp, oneAttention, ...ghosts, unit, unitName, ...names,
+  ...holds.map((one) => one.group));
+
+  const parts = Object.keys(countParameters(shown));
+  const cells = grid(parts.length, 1);
+  const rows = parts.map((part) => heading("row", `attn-${part}`)(part));
+  const { table } = tableOf({ className: "attn-sizes attn-parts", cells, rows });
   const counted = element("fieldset", { className: "attn-choice" }, element("legend", {}, "Counted"),
     ...boxes.map((one) => one.row));
+  const sizes = element("details", { open: means.open ?? false }, element("summary", {}, "All sizes as numbers"),
+    box("attn-fields", ...fields.map((one) => one.row)), problem, counted);
+  sizes.addEventListener("toggle", () => (means.open = sizes.open)); // and so when the figure is drawn anew
   draw(
-    choose.row, box("attn-fields", ...fields.map((one) => one.row)), problem, counted,
-    box("attn-knobs", ...bars.map((bar) => bar.row)), line, reset);
+    choose.row, caption("Pull the tower wider or higher, or pull the MLP of its enlarged floor."),
+    box("attn-panes attn-areas", scene, box("attn-beside", table)), line, sizes, reset);
 
-  return (state) => {
-    const counts = countParameters(state);
-    choose.set(Object.values(presets).findIndex((sizes) => SIZES.every((name) => sizes[name] === state[name])));
+  const block = (x, y, width, height) => `M${x},${y}h${width}v${-height}h${-width}z`;
+  const show = gliding(([d, a, m, floors, b, x, y, z]) => {
+    const width = d * x, floor = (a + m) * y, ground = BOTTOM - b * y, top = ground - floors * floor, far = LEFT + 220;
+    put(base, { d: block(LEFT, BOTTOM, width, b * y) });
+    put(all, { d: block(LEFT, ground, width, floors * floor) });
+    const stripes = Math.min(Math.round(floors), MOST_STRIPES), each = (floors * floor) / stripes;
+    put(attention, { d: Array.from({ length: stripes }, (_, i) =>
+      block(LEFT, ground - i * each, width, (each * a) / (a + m))).join("") });
+    put(oneAttention, { d: block(far, BOTTOM, width, a * z) });
+    put(oneMlp, { d: block(far, BOTTOM - a * z, width, m * z) });
+    const summit = BOTTOM - (a + m) * z;
+    put(lens, { d: `M${LEFT + width},${top + each}L${far},${BOTTOM}M${LEFT + width},${top}L${far},${summit}` });
+    const places = [[LEFT + width, BOTTOM - (BOTTOM - top) / 3], [LEFT + width / 2, top], [far + width / 2, summit]];
+    const floorsTold = `${grouped(now.n_layers)} ${now.n_layers === 1 ? "floor" : "floors"}`;
+    const told = [`d_model ${grouped(now.d_model)}`, floorsTold, `d_ff ${grouped(now.d_ff)}`];
+    holds.forEach((one, i) => one.set(places[i], now[Object.keys(STEPS)[i]], told[i]));
+    names.forEach((name, i) => {
+      name.textContent = told[i];
+      put(name, i ? { x: places[i][0], y: places[i][1] - 14 } : { x: LEFT + width / 2, y: BOTTOM + 18 });
+    });
+    const then = tower(before ?? now), fits = then.width * x < far - LEFT && then.height * y < BOTTOM;
+    [then.height * y, sum(then.floor) * z].forEach((height, i) => put(ghosts[i], {
+      x: i ? far : LEFT, y: BOTTOM - height, width: then.width * x, height, visibility: fits ? "visible" : "hidden",
+    }));
+  });
+  const update = () => {
+    if (!held()) scales = scalesOf(now);
+    const counts = countParameters(now), { width, floor, base: b } = tower(now);
+    choose.set(Object.values(presets).findIndex((sizes) => SIZES.every((name) => sizes[name] === now[name])));
     fields.forEach(({ name, input }) => {
-      if (Number(input.value) !== state[name]) {
-        input.value = state[name];
+      if (Number(input.value) !== now[name]) {
+        input.value = now[name];
         problem.textContent = "";
       }
     });
-    boxes.forEach(({ name, input }) => (input.checked = state[name]));
-    bars.forEach((bar, i) => bar.set(Number(counts[parts[i]]) / Number(counts.total), grouped(counts[parts[i]])));
-    const share = (100 * Number(counts.attention)) / Number(counts.total);
-    tell(`${grouped(counts.total)} parameters; ${format(share)} % of them are in the attention matrices.`);
+    boxes.forEach(({ name, input }) => (input.checked = now[name]));
+    parts.forEach((part, i) => (cells[i][0].textContent = grouped(counts[part])));
+    show([width, ...floor, now.n_layers, b, ...scales], held());
+    const { power, side } = unitOf(scales);
+    put(unit, { d: block(18 - side, 14 + side / 2, side, side) });
+    unitName.textContent = `= ${grouped(10 ** power)}`;
+    const share = (part) => format((100 * Number(counts[part])) / Number(counts.total));
+    tell(`${grouped(counts.total)} parameters; ${share("attention")} % of them are in the attention matrices, `
+      + `${share("mlp")} % in the MLPs.`);
+  };
+  holds.forEach(({ group }) => ["pointerup", "pointercancel"].forEach((name) => group.addEventListener(name, update)));
+
+  return (state, last) => {
+    now = state;
+    before = last;
+    update();
   };
 }
 
@@ -70,4 +168,4 @@ const render = figure({
   label: "Parameter counter", names: ["presets", ...SIZES, ...Object.keys(OPTIONS)], build,
 });
 
-export default { render, countParameters };
+export default { render, countParameters, tower };

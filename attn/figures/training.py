@@ -1,5 +1,7 @@
 """Weights recorded while matrices were trained."""
 
+from traitlets import Int, List, TraitError
+
 from attn.figures.base import Explorable, Place, Shaped, Words, listed, read_source
 
 
@@ -16,6 +18,8 @@ class TrainingExplorer(Explorable):
         By what was trained: arrays of shape (n_steps, n_tokens) and (n_steps,).
     run, moment : int
         Which run is shown, and which of the steps.
+    askers : list of int, optional
+        For each run, whose weights these are. Then all runs are shown at once, as arcs from these tokens.
     """
 
     _name = "training"
@@ -28,10 +32,16 @@ class TrainingExplorer(Explorable):
     losses = Shaped("n_runs n_steps")
     run = Place("n_runs")
     moment = Place("n_steps")
+    askers = List(Int())
 
     def __init__(self, tokens, steps, runs, **kwargs):
         weights, losses = zip(*runs.values())
         super().__init__(tokens, steps, list(runs), weights, losses, **kwargs)
+
+    def check(self, state):
+        askers, runs, tokens = state["askers"], state["runs"], state["tokens"]
+        if askers and (len(askers) != len(runs) or not all(0 <= asker < len(tokens) for asker in askers)):
+            raise TraitError(f"askers must be a token for each of the runs, but is {askers}")
 
     def describe(self):
         weights = listed(self.tokens, self.weights[self.run][self.moment], 2)
