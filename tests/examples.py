@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, fill, key, point, press, touch, words
+from hands import choose, click, fill, key, pick, point, press, touch, train, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -14,6 +14,7 @@ from attn.figures import (
     MaskExplorer,
     NovelReader,
     ParameterCounter,
+    PressTrain,
     QueryPlane,
     RotaryExplorer,
     ScalingExplorer,
@@ -95,6 +96,7 @@ def one_of_each():
         # nothing is written to one axis
         "heads": heads_explorer(W_O=rng.normal(size=(3, 7, 5)) * [1, 1, 0, 1, 1]),
         "parameters": ParameterCounter(GPT3, "175B"),
+        "press_train": PressTrain(steps=20),
         "cost": CostExplorer(GPT3, "175B", key_heads=8),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
@@ -176,6 +178,17 @@ MOVES = {
         (click, "unembedding tied to the embedding"),
         (fill, "d_k", "2.5"),
         (click, "13B"),
+    ],
+    "press_train": [
+        (pick, "Head 1.0", "one back"),
+        (train,),
+        (pick, "Head 2.3", "off"),
+        (fill, "heads a layer", "3"),
+        (fill, "layers", "1"),
+        (pick, "No head may look at", "itself in layer 1"),
+        (click, "which noun is “it”?"),
+        (fill, "steps", "10"),
+        (train,),
     ],
     "cost": [
         (key, "tokens", "End"),

@@ -15,6 +15,7 @@ from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.parameters import ParameterCounter as ParameterCounter
+from attn.figures.press_train import PressTrain as PressTrain
 from attn.figures.query_plane import QueryPlane as QueryPlane
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn.figures.scaling import ScalingExplorer as ScalingExplorer
