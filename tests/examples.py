@@ -181,8 +181,8 @@ MOVES = {
     ],
     "press_train": [
         (pick, "Head 1.0", "one back"),
-        (train,),
         (pick, "Head 2.3", "off"),
+        (train,),
         (fill, "heads a layer", "3"),
         (fill, "layers", "1"),
         (pick, "No head may look at", "itself in layer 1"),

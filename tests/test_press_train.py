@@ -302,9 +302,11 @@ def test_a_held_head_is_held_while_the_rest_learns(blank):
 
 
 def test_a_copying_model_is_told_to_have_learned(blank):
-    page = blank(PressTrain(steps=60, held={"2.0": "what to copy"}))
+    figure = PressTrain(steps=60, held={"2.0": "what to copy"})
+    page = blank(figure)
     train(page)
-    assert told(page).startswith("✓ All 60 steps: 1.00 right on 200 new rows.")
+    _, right = trained_in_python(figure)
+    assert right > 0.9 and told(page).startswith(f"✓ All 60 steps: {right:.2f} right on 200 new rows.")
 
 
 def test_a_run_that_is_stopped_goes_on_where_it_was(blank):
