@@ -1,5 +1,5 @@
-// Press Train: a small transformer learns in the page, on the seed's own rows. The reader holds heads to a rule, switches
-// them off, forbids looks, and sees patterns, loss and share right change. What trains is trainer.js, in a worker.
+// Press Train: a small transformer learns in the page, on the seed's own rows. The reader holds heads to a rule,
+// switches them off, forbids looks, and sees patterns, loss and share right change. What trains is trainer.js.
 
 const NUMBERS = { // a field each: what it is called, and its bounds
   layers: ["layers", 1, 3], heads: ["heads a layer", 1, 8], rate: ["learning rate", 0, 1],
@@ -18,22 +18,26 @@ function refusal(setting, tasks) {
   const task = tasks[setting.task];
   for (const [name, [called, least, most]] of Object.entries(NUMBERS)) {
     const number = setting[name];
-    if (name === "rate" ? !(number > 0 && number <= most) : !(Number.isInteger(number) && number >= least && number <= most)) {
-      const wanted = name === "rate" ? "a number above 0 and at most 1" : `a whole number from ${least} to ${grouped(most)}`;
+    const isRate = name === "rate";
+    if (!(number >= least && number <= most && (isRate ? number > 0 : Number.isInteger(number)))) {
+      const wanted = isRate ? "a number above 0 and at most 1" : `a whole number from ${least} to ${grouped(most)}`;
       return `${called} must be ${wanted}, but ${Number.isNaN(number) ? "that is no number" : `is ${number}`}.`;
     }
   }
-  if (task.sizes.d % setting.heads) return `The heads share the width ${task.sizes.d}, and ${setting.heads} does not divide it.`;
-  if (setting.forbidden !== "" && !task.edges.includes(setting.forbidden)) return `“${setting.forbidden}” cannot be forbidden.`;
-  const names = headNames(setting).flat();
-  const [head, rule] = Object.entries(setting.held).find(([one, to]) => !names.includes(one) || ![...task.rules, "off"].includes(to)) ?? [];
-  return head === undefined ? "" : names.includes(head) ? `A head cannot be held to “${rule}”.` : `There is no head ${head}.`;
+  const { heads, forbidden, held } = setting, names = headNames(setting).flat(), rules = [...task.rules, "off"];
+  if (task.sizes.d % heads) return `The heads share the width ${task.sizes.d}, and ${heads} does not divide it.`;
+  if (!["", ...task.edges].includes(forbidden)) return `“${forbidden}” cannot be forbidden.`;
+  const unknown = Object.keys(held).find((head) => !names.includes(head));
+  if (unknown !== undefined) return `There is no head ${unknown}.`;
+  const odd = Object.values(held).find((rule) => !rules.includes(rule));
+  return odd === undefined ? "" : `A head cannot be held to “${odd}”.`;
 }
 
 // A setting as the part of an address behind #, and back.
 function toHash({ task, forbidden, held, ...rest }) {
   const numbers = Object.keys(NUMBERS).map((name) => [name, rest[name]]);
-  return `#${new URLSearchParams([["train", task], ...numbers, ...(forbidden ? [["forbidden", forbidden]] : []), ...Object.entries(held)])}`;
+  const edge = forbidden ? [["forbidden", forbidden]] : [];
+  return `#${new URLSearchParams([["train", task], ...numbers, ...edge, ...Object.entries(held)])}`;
 }
 
 function fromHash(hash) {
@@ -52,16 +56,17 @@ function meansOf(losses, every) {
 }
 
 function pathOf(points) {
-  return points.length ? `M${points.map((point) => point.map((number) => number.toFixed(1)).join(",")).join(" L")}` : "";
+  const places = points.map((point) => point.map((number) => number.toFixed(1)).join(","));
+  return places.length ? `M${places.join(" L")}` : "";
 }
 
 // The curves of a run: its loss and its share right.
 function curvesOf({ losses, points }, steps) {
   const { left, right, top, bottom, nats } = PLOT;
   const x = (step) => left + ((right - left) * step) / steps, y = (share) => bottom - (bottom - top) * share;
-  const every = Math.ceil(steps / 200);
+  const every = Math.ceil(steps / 200), middle = (i) => Math.min((i + 0.5) * every, losses.length);
   return [
-    pathOf(meansOf(losses, every).map((loss, i) => [x(Math.min((i + 0.5) * every, losses.length)), y(Math.min(loss / nats, 1.1))])),
+    pathOf(meansOf(losses, every).map((loss, i) => [x(middle(i)), y(Math.min(loss / nats, 1.1))])),
     pathOf(points.map((point) => [x(point.step), y(point.right)])),
   ];
 }
@@ -95,7 +100,8 @@ function openEngine(report) {
     answer = attnTrainer().serve(hear, 20);
     asked.splice(0).forEach((one) => answer(one));
   };
-  const text = `const answer = (${attnTrainer})().serve((report) => postMessage(report), 100); onmessage = ({ data }) => answer(data);`;
+  const text = `const answer = (${attnTrainer})().serve((report) => postMessage(report), 100);
+    onmessage = ({ data }) => answer(data);`;
   try {
     const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     worker = new Worker(address);
@@ -116,20 +122,21 @@ function openEngine(report) {
   };
 }
 
-const engines = new WeakMap(); // by the model of a figure, what trains for it
-const opened = new WeakSet(); // the models of figures that have looked at the page's address
+const engines = new WeakMap(); // what trains for a figure, by the function that draws it
+const opened = new WeakSet(); // the figures that have looked at the page's address
 
 function build({ model, read, change, reset, line, tell, draw, load }) {
   const { task: name, tasks } = read();
   const task = tasks[name], labels = Object.keys(tasks);
   let engine = null, run = null, ghost = null, key = "", shape = "", toldAt = 0, drawnAt = 0, asked = "";
-  engines.get(model)?.end();
-  engines.delete(model);
+  engines.get(draw)?.end();
 
   const settle = (values) => { // a change of the setting, unless it is refused
     const setting = { ...read(), ...values };
-    const names = headNames(setting).flat();
-    if (values.layers || values.heads) setting.held = Object.fromEntries(Object.entries(setting.held).filter(([head]) => names.includes(head)));
+    if (values.layers || values.heads) { // heads that are gone cannot be held
+      const left = headNames(setting).flat().filter((head) => head in setting.held);
+      setting.held = Object.fromEntries(left.map((head) => [head, setting.held[head]]));
+    }
     problem.textContent = refusal(setting, tasks);
     if (!problem.textContent) change({ ...values, held: setting.held });
   };
@@ -142,13 +149,14 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     input.addEventListener("input", () => settle({ [name]: input.value === "" ? NaN : Number(input.value) }));
     return { name, input, row: element("label", { className: "attn-field" }, element("span", {}, called), input) };
   });
-  const selectOf = (options, onChoose) => {
-    const select = element("select", { autocomplete: "off" }, ...options.map(([value, text]) => element("option", { value }, text)));
+  const option = (value, text = value) => element("option", { value }, text);
+  const selectOf = (label, options, onChoose) => {
+    const select = element("select", { autocomplete: "off", "aria-label": label }, ...options);
     select.addEventListener("change", () => onChoose(select.value));
     return select;
   };
-  const forbidden = selectOf([["", "(nothing is forbidden)"], ...task.edges.map((edge) => [edge, edge])], (edge) => settle({ forbidden: edge }));
-  forbidden.setAttribute("aria-label", "No head may look at");
+  const edges = [option("", "(nothing is forbidden)"), ...task.edges.map((edge) => option(edge))];
+  const forbidden = selectOf("No head may look at", edges, (edge) => settle({ forbidden: edge }));
   const problem = element("p", { className: "attn-problem", role: "status" });
   const press = button("attn-button attn-train", "", () => go());
   const link = button("attn-button", "Put it into the address", () => {
@@ -156,63 +164,71 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     tell("The address of this page now holds the setting: whoever opens it finds the figure so.");
   });
 
-  const curves = ["attn-ghost attn-loss", "attn-ghost attn-share", "attn-loss", "attn-share"].map((kind) => drawing("path", { class: kind }));
-  const ends = [drawing("text", { class: "attn-loss", "text-anchor": "end" }), drawing("text", { class: "attn-share", "text-anchor": "end" })];
+  const curves = ["attn-ghost attn-loss", "attn-ghost attn-share", "attn-loss", "attn-share"]
+    .map((kind) => drawing("path", { class: kind }));
   const { width, height, left, right, top, bottom, nats } = PLOT;
-  const label = (x, y, text, kind, anchor = "start") => drawing("text", { x, y, class: kind, "text-anchor": anchor }, text);
+  const label = (x, y, text, kind, anchor = "start") =>
+    drawing("text", { x, y, class: kind, "text-anchor": anchor }, text);
   const lastStep = label(right, bottom + 18, "", "attn-tick", "end");
-  const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-scene attn-plot", role: "img", "aria-label": "Loss and share right over the steps; the last numbers are in the line below." },
+  const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-scene attn-plot", role: "img",
+    "aria-label": "Loss and share right over the steps; the last numbers stand above." },
     drawing("path", { d: `M${left},${top} V${bottom} H${right} V${top}`, class: "attn-frame" }),
     ...curves, label(left - 5, top + 5, "1", "attn-share", "end"), label(left - 5, bottom, "0", "attn-share", "end"),
     label(right + 5, top + 5, `${nats} nats`, "attn-loss"), label(right + 5, bottom, "0", "attn-loss"),
-    label(left, bottom + 18, "step 0", "attn-tick"), lastStep, ...ends);
-  ends.forEach((text, i) => text.append(["loss", "share right"][i]));
-  ["x", "y"].forEach((axis, i) => ends.forEach((text, one) => text.setAttribute(axis, [right - 8, one ? top + 14 : bottom - 8][i])));
+    label(left, bottom + 18, "step 0", "attn-tick"), lastStep,
+    label(right - 8, bottom - 8, "loss", "attn-loss", "end"),
+    label(right - 8, top + 14, "share right", "attn-share", "end"));
 
   const outcome = element("p", { className: "attn-outcome" });
   const rowShown = element("p", { className: "attn-head" });
   const legend = element("p", { className: "attn-head" },
-    `Under each pattern, what the head gives on new rows: solid ${task.scores[0]}, dashed ${task.scores[1]}.`);
+    `Under each pattern: the weight that the head gives on new rows, solid ${task.scores[0]}, `
+    + `dashed ${task.scores[1]}; and whether it learns freely, is off, or is held to a rule.`);
   const place = box("attn-learners");
   let cells = [];
   draw(
     chosen.row, box("attn-fields", ...fields.map((one) => one.row)),
-    problem, box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "No head may look at"), forbidden),
-      press, ...(load ? [link] : []), reset), outcome, plot, rowShown, legend, place, line);
+    problem, box("attn-controls",
+      element("label", { className: "attn-wanted" }, element("span", {}, "No head may look at"), forbidden),
+      press, ...(load ? [link] : []), reset),
+    outcome, plot, rowShown, legend, place, line);
 
   const makeCells = (state) => {
     cells = headNames(state).map((names) => names.map((head) => {
-      const map = pattern(), scores = [0, 1].map((one) => drawing("path", { class: one ? "attn-curve attn-second" : "attn-curve" }));
-      const spark = drawing("svg", { viewBox: "0 0 100 24", preserveAspectRatio: "none", class: "attn-spark", "aria-hidden": "true" }, ...scores);
-      const told = element("span", { className: "attn-value" }, " ");
-      const select = selectOf([["", "free"], ["off", "off"], ...task.rules.map((rule) => [rule, `held: ${rule}`])], (rule) => {
+      const map = pattern(), told = element("span", { className: "attn-value" }, " ");
+      const scores = ["attn-curve", "attn-curve attn-second"].map((kind) => drawing("path", { class: kind }));
+      const spark = drawing("svg", {
+        viewBox: "0 0 100 24", preserveAspectRatio: "none", class: "attn-spark", "aria-hidden": "true",
+      }, ...scores);
+      const held = element("optgroup", { label: "held to" }, ...task.rules.map((rule) => option(rule)));
+      const select = selectOf(`Head ${head}`, [option("", "free"), option("off"), held], (rule) => {
         const { [head]: _, ...others } = read().held;
         settle({ held: rule ? { ...others, [head]: rule } : others });
       });
-      select.setAttribute("aria-label", `Head ${head}`);
-      return { head, map, scores, told, select, cell: box("attn-learner", element("span", {}, head), map.picture, spark, told, select) };
+      const cell = box("attn-learner", element("span", {}, head), map.picture, spark, told, select);
+      return { head, map, scores, told, select, cell };
     }));
     place.replaceChildren(...cells.map((row, l) => element("fieldset", { className: "attn-layer" },
       element("legend", {}, `layer ${l + 1}`), ...row.map((one) => one.cell))));
   };
 
   const settingOf = (state) => ({
-    task: state.task, layers: state.layers, heads: state.heads, rate: state.rate, seed: state.seed, steps: state.steps,
+    ...Object.fromEntries(["task", ...Object.keys(NUMBERS)].map((one) => [one, state[one]])),
     sizes: task.sizes, warmUp: task.warmUp,
   });
   const controlOf = ({ held, forbidden: edge }) => ({ held, forbidden: edge });
 
+  const handOver = (params) => { // to Python, as bytes
+    const views = Object.entries(params).map(([path, numbers]) => [path, new DataView(numbers.buffer)]);
+    change({ trained: Object.fromEntries(views) });
+  };
   const hear = (report) => {
     if (!plot.isConnected) return engine.end();
     const points = [...run.points, ...report.points], losses = [...run.losses, ...report.losses];
     run = { ...run, ...report, points, losses };
-    if (report.params) {
-      model.set("trained", Object.fromEntries(Object.entries(report.params).map(([path, numbers]) => [path, new DataView(numbers.buffer)])));
-      model.save_changes();
-    }
+    if (report.params) handOver(report.params);
     const slow = matchMedia("(prefers-reduced-motion: reduce)").matches && run.going && Date.now() - drawnAt < 1000;
-    if (!slow) show(read());
-    return undefined;
+    return slow ? null : show(read());
   };
   const go = async () => {
     if (run && !run.over) return engine.ask({ go: !run.going });
@@ -220,51 +236,58 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
       try {
         await load("trainer.js");
       } catch {
-        return tell("What trains did not come. Beside the pages of the book, the folder _static should hold trainer.js.");
+        return tell("What trains did not come. Beside the book's pages, the folder _static should hold trainer.js.");
       }
     }
     const state = read();
     if (run) ghost = run;
     engine?.end();
-    engines.set(model, (engine = openEngine(hear)));
+    engines.set(draw, (engine = openEngine(hear)));
     run = { points: [], losses: [], step: 0, going: true, over: false, words: null, looks: null };
     asked = JSON.stringify(controlOf(state));
     toldAt = 0;
     engine.ask({ start: settingOf(state), control: controlOf(state), go: true });
     return show(state);
   };
-  document.addEventListener("visibilitychange", () => document.hidden && run?.going && engine.ask({ go: false }));
+  const hidden = () => {
+    if (!plot.isConnected) document.removeEventListener("visibilitychange", hidden);
+    else if (document.hidden && run?.going) engine.ask({ go: false });
+  };
+  document.addEventListener("visibilitychange", hidden);
 
   const best = (one) => { // the head that gives most by a score, and how much
     const found = run.points.at(-1).scores[one].flatMap((row, l) => row.map((weight, h) => [weight, `${l + 1}.${h}`]));
     return found.reduce((a, b) => (b[0] > a[0] ? b : a));
   };
   const inWords = (state) => {
-    if (!run || !run.points.length) return run ? "It begins." : "Nothing is learned yet: press Train. All of it runs here, in this page.";
-    if (run.diverged) return `At step ${run.step + 1} the loss was no number any more: try a lower learning rate than ${state.rate}.`;
+    if (!run) return "Nothing is learned yet: press Train. All of it runs here, in this page.";
+    if (!run.points.length) return "It begins.";
+    if (run.diverged) return `At step ${run.step + 1} the loss was no number: try a lower rate than ${state.rate}.`;
     const heads = task.scores.map((score, one) => {
       const [weight, head] = best(one);
       return `${score[0].toUpperCase()}${score.slice(1)}: head ${head} gives most, ${format(weight)}.`;
     }).join(" ");
     if (run.going) return `Step ${run.step} of ${state.steps}: ${format(run.points.at(-1).right)} right. ${heads}`;
     const { right: share, count } = run.tested;
-    return `${run.over ? `${share >= 0.9 ? "✓ " : ""}All ${state.steps} steps` : `It waits at step ${run.step}`}: ${format(share)} right on ${count} new rows. ${heads}`;
+    const where = run.over ? `${share >= 0.9 ? "✓ " : ""}All ${state.steps} steps` : `It waits at step ${run.step}`;
+    return `${where}: ${format(share)} right on ${count} new rows. ${heads}`;
   };
 
   const show = (state) => {
     drawnAt = Date.now();
     const last = run?.points.at(-1);
     press.textContent = !run || run.over ? "▶ Train" : run.going ? "■ Stop" : "▶ Go on";
-    outcome.textContent = last ? `Step ${run.step} of ${state.steps}`
-      + (run.losses.length ? `, loss ${format(meansOf(run.losses.slice(-10), 10)[0])} nats, right ${format(last.right)}` : "") : " ";
+    const loss = run?.losses.length ? `, loss ${format(meansOf(run.losses.slice(-10), 10)[0])} nats` : "";
+    outcome.textContent = last ? `Step ${run.step} of ${state.steps}${loss}, right ${format(last.right)} on a sample of new rows` : " ";
     lastStep.textContent = `step ${state.steps}`;
-    [ghost, run].flatMap((one) => (one ? curvesOf(one, state.steps) : ["", ""])).forEach((d, i) => curves[i].setAttribute("d", d));
+    const drawn = [ghost, run].flatMap((one) => (one ? curvesOf(one, state.steps) : ["", ""]));
+    curves.forEach((path, i) => path.setAttribute("d", drawn[i]));
     rowShown.textContent = run?.words ? `One row, who looks at whom: ${run.words.join(" ")}` : "";
     cells.flat().forEach(({ head, map, scores, told, select, cell }) => {
       const [l, h] = head.split(".").map(Number);
       map.show(run?.looks?.[l - 1][h] ?? []);
-      scores.forEach((path, one) => path.setAttribute("d", pathOf((run?.points ?? []).map(({ step, scores: found }) =>
-        [(100 * step) / state.steps, 23 - 22 * found[one][l - 1][h]]))));
+      scores.forEach((path, one) => path.setAttribute("d", pathOf((run?.points ?? []).map((point) =>
+        [(100 * point.step) / state.steps, 23 - 22 * point.scores[one][l - 1][h]]))));
       told.textContent = last ? last.scores.map((table) => format(table[l - 1][h])).join(" · ") : " ";
       select.value = state.held[head] ?? "";
       cell.classList.toggle("attn-held", head in state.held);
@@ -275,12 +298,12 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     }
   };
 
-  if (load && !opened.has(model) && location.hash.startsWith("#train=")) {
+  if (load && !opened.has(draw) && location.hash.startsWith("#train=")) {
     const found = fromHash(location.hash), told = refusal(found, tasks);
     if (told) problem.textContent = `The setting in the address does not fit. ${told}`;
     else queueMicrotask(() => [change(found), place.closest(".attn-explorable").scrollIntoView()]);
   }
-  opened.add(model);
+  opened.add(draw);
 
   return (state) => {
     chosen.set(labels.indexOf(state.task));
@@ -292,6 +315,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     if (setting !== key && run) {
       engine.end();
       [ghost, run] = [run, null];
+      change({ trained: {} });
     }
     key = setting;
     if (run && wanted !== asked) engine.ask({ control: controlOf(state) });

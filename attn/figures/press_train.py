@@ -1,5 +1,7 @@
 """A small transformer that is trained in the page, before the reader's eyes and under the reader's hands."""
 
+import re
+
 import numpy as np
 import traitlets
 
@@ -38,8 +40,8 @@ BOUNDS = {"layers": (1, 3), "heads": (1, 8), "steps": (10, 5000), "seed": (0, 2*
 
 
 def trainer_script():
-    """Return the name and the text of the script that trains, which a page of the book brings once it is asked to."""
-    return "trainer.js", read_source("trainer.js")
+    """Return the name and the text, without its comments, of the script that a page of the book brings when asked."""
+    return "trainer.js", re.sub(r"(?m)^\s+|\s*// .*$", "", read_source("trainer.js"))
 
 
 class PressTrain(Explorable):

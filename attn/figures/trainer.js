@@ -1,5 +1,5 @@
-// Trains the small transformers of chapters 12 and 14 in the page, from the random numbers that NumPy would draw: the same
-// seed gives the notebook's parameters, batches and losses. One function without imports, so that its text makes a worker.
+// Trains the small transformers of chapters 12 and 14 in the page, from the random numbers that NumPy would draw: the
+// same seed gives the notebook's parameters, batches and losses. One function, so that its text makes a worker.
 
 function attnTrainer() {
   // --- numpy.random.default_rng: SeedSequence, PCG64, and what the course draws with it ---
@@ -74,8 +74,8 @@ function attnTrainer() {
     };
     const normal = () => { // Marsaglia and Tsang 2000
       for (;;) {
-        const bits = next64(), i = Number(low(bits, 8)), size = Number(low(bits >> 9n, 52)), sign = bits & 256n ? -1 : 1;
-        const x = size * widths[i];
+        const bits = next64(), i = Number(low(bits, 8)), sign = bits & 256n ? -1 : 1;
+        const size = Number(low(bits >> 9n, 52)), x = size * widths[i];
         if (size < sure[i]) return sign * x;
         if (i === 0) {
           for (;;) {
@@ -99,9 +99,9 @@ function attnTrainer() {
   }
 
   // --- products of matrices ---
-  // All numbers lie in one memory, `M`, and a matrix is where it starts in it. product(c, ldc, a, row, column, b, ldb, m, n, k)
-  // adds A B to C: C is m by n, B k by n, both with rows that lie ldc and ldb apart; an entry of A is found at row and column,
-  // so that A may be a transpose.
+  // All numbers lie in one memory, `M`, and a matrix is where it starts in it. A product adds A B to C: C is m by n and
+  // starts at c, its rows ldc apart; B is k by n; rows and columns of A lie as far apart as is said, so that A may be a
+  // transpose.
 
   function plainProduct(M) {
     return (c, ldc, a, row, column, b, ldb, m, n, k) => {
@@ -110,28 +110,31 @@ function attnTrainer() {
         for (; p + 4 <= k; p += 4) { // four terms at a time, as reading and writing C takes longest
           const at = a + p * column, b0 = b + p * ldb, b1 = b0 + ldb, b2 = b1 + ldb, b3 = b2 + ldb;
           const x0 = M[at], x1 = M[at + column], x2 = M[at + 2 * column], x3 = M[at + 3 * column];
-          for (let j = 0; j < n; j++) M[c + j] += x0 * M[b0 + j] + x1 * M[b1 + j] + x2 * M[b2 + j] + x3 * M[b3 + j];
+          for (let j = 0; j < n; j++) {
+            M[c + j] += x0 * M[b0 + j] + x1 * M[b1 + j] + x2 * M[b2 + j] + x3 * M[b3 + j];
+          }
         }
         for (; p < k; p++) for (let j = 0; j < n; j++) M[c + j] += M[a + p * column] * M[b + p * ldb + j];
       }
     };
   }
 
-  // The same as WebAssembly, whose bytes are made here from words in the order in which a stack machine takes them: a name
-  // puts a local on the stack, =name takes it off, a number is a constant, ?2 leaves two blocks if the top is not zero, ^0
-  // goes back to the loop around. A vector is two numbers; load and store are followed by how many bytes further.
+  // The same as WebAssembly, whose bytes are made here from words in the order in which a stack machine takes them: a
+  // name puts a local on the stack, =name takes it off, a number is a constant, ?1 leaves two blocks if the top is not
+  // zero, ^0 goes back to the loop around. A vector is two numbers; load and store are told how many bytes further.
   const CODES = {
     "+": [0x6a], "-": [0x6b], "*": [0x6c], "<": [0x48], block: [0x02, 0x40], loop: [0x03, 0x40], end: [0x0b],
     load: [0xfd, 0, 3], splat: [0xfd, 10, 3, 0], store: [0xfd, 11, 3], fadd: [0xfd, 0xf0, 1], fmul: [0xfd, 0xf2, 1],
     fma: [0xfd, 0x87, 2],
   };
-  const NAMES = "c ldc a row column b ldb m n k row2 row3 at p q left l cj aj".split(" "); // the first ten are arguments
+  const NAMES = "c ldc a row column b ldb m n k row2 row3 at p q left l cj aj".split(" "); // ten arguments, and locals
   const VECTORS = ["x", "b0", "b1", ...[0, 1, 2, 3].flatMap((r) => [`s${r}0`, `s${r}1`])];
   const EACH = (count, text) => Array.from({ length: count }, (_, i) => text(i)).join(" ");
 
   // `rows` rows of C times as many vectors, summed in the processor's registers.
   const tile = (rows, vectors, fused) => {
-    const sums = (word) => `cj =at ${EACH(rows, (r) => `${EACH(vectors, (v) => word(`s${r}${v}`, `${16 * v}`))} at ldc + =at`)}`;
+    const sums = (word) =>
+      `cj =at ${EACH(rows, (r) => `${EACH(vectors, (v) => word(`s${r}${v}`, 16 * v))} at ldc + =at`)}`;
     return `${sums((sum, far) => `at load ${far} =${sum}`)} aj =p b =q k =l
       loop ${EACH(vectors, (v) => `q load ${16 * v} =b${v}`)}
         ${EACH(rows, (r) => `p ${["", "row +", "row2 +", "row3 +"][r]} splat =x
@@ -148,7 +151,7 @@ function attnTrainer() {
 
   function moduleBytes(fused) {
     const long = (number) => (number < 128 ? [number] : [(number & 127) | 128, ...long(number >> 7)]);
-    const constant = (number) => (number < 64 ? [number] : [(number & 127) | 128, ...constant(number >> 7)]); // with a sign
+    const constant = (number) => (number < 64 ? [number] : [(number & 127) | 128, ...constant(number >> 7)]); // signed
     const locals = [...NAMES, ...VECTORS];
     const code = `row 2 * =row2 row 3 * =row3 ${strips(2, fused)} ${strips(1, fused)}`.trim().split(/\s+/);
     const bytes = code.flatMap((word, i) => {
@@ -174,11 +177,12 @@ function attnTrainer() {
   function memoryOf(count) {
     try {
       const memory = new WebAssembly.Memory({ initial: Math.ceil(count / 8192) });
-      const bytes = [true, false].map(moduleBytes).find((one) => WebAssembly.validate(one)); // fused where the browser can
+      const bytes = [true, false].map(moduleBytes).find((one) => WebAssembly.validate(one)); // not all know fma
       const { g } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { e: { m: memory } }).exports;
       const M = new Float64Array(memory.buffer), plain = plainProduct(M);
       const product = (c, ldc, a, row, column, b, ldb, m, n, k) =>
-        n % 2 ? plain(c, ldc, a, row, column, b, ldb, m, n, k) : g(8 * c, 8 * ldc, 8 * a, 8 * row, 8 * column, 8 * b, 8 * ldb, m, n, k);
+        n % 2 ? plain(c, ldc, a, row, column, b, ldb, m, n, k)
+          : g(8 * c, 8 * ldc, 8 * a, 8 * row, 8 * column, 8 * b, 8 * ldb, m, n, k);
       return { M, product };
     } catch {
       const M = new Float64Array(count);
@@ -186,14 +190,13 @@ function attnTrainer() {
     }
   }
 
-  // --- tasks: rows of tokens, what is wanted where (-1: nothing), and rules for where a place might look (-1: nowhere) ---
+  // --- tasks: rows of tokens, what is wanted where (-1: nothing), and rules for where a place looks (-1: nowhere) ---
 
   const range = (n, one = (i) => i) => Array.from({ length: n }, (_, i) => one(i));
-  const emptyBatch = (rows, n) => ({ rows, n, tokens: new Int32Array(rows * n), targets: new Int32Array(rows * n) });
   const batchOf = (rows) => {
-    const batch = emptyBatch(rows.length, rows[0].tokens.length);
-    rows.forEach(({ tokens, targets }, r) => [batch.tokens.set(tokens, r * batch.n), batch.targets.set(targets, r * batch.n)]);
-    return batch;
+    const n = rows[0].tokens.length, [tokens, targets] = [0, 0].map(() => new Int32Array(rows.length * n));
+    rows.forEach((row, r) => [tokens.set(row.tokens, r * n), targets.set(row.targets, r * n)]);
+    return { rows: rows.length, n, tokens, targets };
   };
   const evenly = (list, count) => range(count, (i) => list[Math.floor((i * list.length) / count)]);
 
@@ -213,7 +216,8 @@ function attnTrainer() {
     const keys = range(20, rng.random);
     const round = range(20).sort((i, j) => keys[i] - keys[j]);
     const row = range(length, (i) => round[i % period]);
-    return { tokens: row.slice(0, -1), targets: row.slice(1).map((next, i) => (i + 1 > period ? next : -1)), whole: row };
+    const targets = row.slice(1).map((next, i) => (i + 1 > period ? next : -1));
+    return { tokens: row.slice(0, -1), targets, whole: row };
   }
 
   // As attn.course.corpora.repeated: all periods are drawn first.
@@ -231,12 +235,14 @@ function attnTrainer() {
 
   function sentence(x, y, adjective) {
     const tokens = `the ${x} sat on the ${y} because it was ${adjective}`.split(" ").map((word) => WORDS.indexOf(word));
-    return { tokens, targets: tokens.map((_, i) => (i === IT ? tokens[nounMeant(tokens[ADJECTIVE_AT])] : -1)), whole: tokens };
+    const meant = tokens[nounMeant(tokens[ADJECTIVE_AT])];
+    return { tokens, targets: tokens.map((_, i) => (i === IT ? meant : -1)), whole: tokens };
   }
 
   function coreference(rng) {
     const pairs = rng.shuffle(NOUNS.flatMap((x, i) => NOUNS.slice(i + 1).map((y) => [x, y])));
-    const rows = pairs.map(([x, y]) => [[x, y], [y, x]].flatMap((pair) => [...TIRED, ...DIRTY].map((one) => sentence(...pair, one))));
+    const all = (x, y) => [...TIRED, ...DIRTY].map((adjective) => sentence(x, y, adjective));
+    const rows = pairs.map(([x, y]) => [...all(x, y), ...all(y, x)]);
     const split = Math.floor(pairs.length / 4);
     return { train: rows.slice(split).flat(), test: rows.slice(0, split).flat() };
   }
@@ -270,11 +276,13 @@ function attnTrainer() {
       rules: {
         ...RULES,
         "from the nouns to the adjective": (tokens, start, i) => (NOUNS_AT.includes(i) ? ADJECTIVE_AT : -1),
-        "from “it” to the noun meant": (tokens, start, i) => (i === IT ? nounMeant(tokens[start + ADJECTIVE_AT]) : -1),
+        "from “it” to the noun meant": (tokens, start, i) =>
+          (i === IT ? nounMeant(tokens[start + ADJECTIVE_AT]) : -1),
       },
       scores: ["from the nouns to the adjective", "from “it” to the noun meant"],
       edges: {
-        "the adjective from the nouns in layer 1": (layer, i, j) => layer === 1 && NOUNS_AT.includes(i) && j === ADJECTIVE_AT,
+        "the adjective from the nouns in layer 1": (layer, i, j) =>
+          layer === 1 && NOUNS_AT.includes(i) && j === ADJECTIVE_AT,
         "the adjective from “it” in layer 1": (layer, i, j) => layer === 1 && i === IT && j === ADJECTIVE_AT,
         "the adjective from “it” in layer 2": (layer, i, j) => layer === 2 && i === IT && j === ADJECTIVE_AT,
         "the nouns from “it” in layer 2": (layer, i, j) => layer === 2 && i === IT && NOUNS_AT.includes(j),
@@ -306,7 +314,8 @@ function attnTrainer() {
       const path = `layer ${l}/attention/`;
       norm(path);
       const start = (places[`layer ${l}/QKV`] = take(d * 3 * d));
-      ["W_Q", "W_K", "W_V"].forEach((name, i) => add(path + name, [heads, d, dk], 1 / d, start + i * d, [dk, 3 * d, 1]));
+      ["W_Q", "W_K", "W_V"].forEach((name, i) =>
+        add(path + name, [heads, d, dk], 1 / d, start + i * d, [dk, 3 * d, 1]));
       add(`${path}W_O`, [heads, dk, d], 1 / d);
       if (positions === "relative") add(`${path}relative`, [heads, 17], "zero");
       if (!ff) continue;
@@ -324,13 +333,16 @@ function attnTrainer() {
 
   // Call `visit` with the place of each entry of a part, in NumPy's order.
   function eachEntry({ shape, strides, start }, visit) {
-    const [rows, columns, depth] = [...Array(3 - shape.length).fill(1), ...shape];
-    const [by0, by1, by2] = [...Array(3 - shape.length).fill(0), ...strides];
-    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) for (let k = 0; k < depth; k++) visit(start + i * by0 + j * by1 + k * by2);
+    const visitAll = (axis, at) => {
+      if (axis === shape.length) return visit(at);
+      for (let i = 0; i < shape[axis]; i++) visitAll(axis + 1, at + i * strides[axis]);
+      return undefined;
+    };
+    visitAll(0, start);
   }
 
-  // A model for batches of up to `most` tokens. `control` says what is done to it: held ("1.0": a rule), off (a set of heads)
-  // and forbidden (an edge, or null).
+  // A model for batches of up to `most` tokens. `control` says what is done to it: by head the rule to which it is
+  // held, or "off", and the edge that is forbidden.
   function makeModel(sizes, { causal, rules, edges }, most, control) {
     const { vocab, d, heads, layers, ff, positions } = sizes;
     const dk = d / heads, scale = dk ** -0.5, wide = 3 * d;
@@ -338,7 +350,7 @@ function attnTrainer() {
     const take = (count) => (used += count) - count;
     const { parts, places: P } = layOut(sizes, take);
     const count = used;
-    const [grads, mean, square] = [take(count), take(count), take(count)]; // a gradient lies `grads` behind its parameter
+    const [grads, mean, square] = range(3, () => take(count)); // a gradient lies `grads` behind its parameter
     const rows = (width) => take(most * width);
     const norms = () => ({ Y: rows(d), normal: rows(d), inverse: rows(1) });
     const layersOf = range(layers, (i) => ({
@@ -405,11 +417,13 @@ function attnTrainer() {
           along += s * x;
         }
         const by = M[inverse + i];
-        for (let j = 0; j < d; j++) M[dX + at + j] += (M[dY + at + j] * M[gain + j] - (total + M[normal + at + j] * along) / d) * by;
+        for (let j = 0; j < d; j++) {
+          M[dX + at + j] += (M[dY + at + j] * M[gain + j] - (total + M[normal + at + j] * along) / d) * by;
+        }
       }
     }
 
-    const even = (n) => n + (n % 2); // rows of weights are padded, as vectors hold two numbers
+    const even = (n) => n + (n % 2); // rows of weights are padded by a zero, as vectors hold two numbers
     const distance = (i, j) => Math.max(-8, Math.min(8, j - i)) + 8;
 
     // What is added to the scores of a head, -Infinity where it may not look, and its rule if it is held to one.
@@ -429,15 +443,19 @@ function attnTrainer() {
     // The weights of one head on row r of the batch, whose queries lie at q; keys lie d behind.
     function weigh({ n, tokens }, { added, rule }, r, q, S) {
       const w = even(n);
-      clear(small, dk * w);
       transpose(small, w, q + d, wide, n, dk);
       product(S, w, q, wide, 1, small, w, n, w, dk);
       for (let i = 0; i < n; i++) {
         const at = S + i * w, end = causal ? i + 1 : n, looks = rule ? rule(tokens, r * n, i) : -1;
         let top = -Infinity, total = 0;
         for (let j = 0; j < end; j++) {
-          const score = (M[at + j] = looks >= 0 && j !== looks ? -Infinity : M[at + j] * scale + added[i * n + j]);
+          const score = (M[at + j] = M[at + j] * scale + added[i * n + j]);
           if (score > top) top = score;
+        }
+        if (looks >= 0) { // what it is held to alone; nothing, where that is forbidden
+          top = M[at + looks];
+          M.fill(-Infinity, at, at + end);
+          M[at + looks] = top;
         }
         if (top === -Infinity) top = 0;
         for (let j = 0; j < end; j++) total += M[at + j] = Math.exp(M[at + j] - top);
@@ -448,13 +466,19 @@ function attnTrainer() {
 
     const eachHead = ({ rows: count, n }, layer, visit) => {
       for (let r = 0; r < count; r++) {
-        for (let h = 0; h < heads; h++) visit(h, r, layer.qkv + r * n * wide + h * dk, layer.weights + (r * heads + h) * n * even(n), r * n * d + h * dk);
+        for (let h = 0; h < heads; h++) {
+          const q = layer.qkv + r * n * wide + h * dk, S = layer.weights + (r * heads + h) * n * even(n);
+          visit(h, r, q, S, r * n * d + h * dk);
+        }
       }
     };
 
     function forward(batch) {
       const { rows: count, n, tokens } = batch, T = count * n, w = even(n);
-      for (let i = 0; i < T; i++) for (let j = 0; j < d; j++) M[X0 + i * d + j] = M[P.embedding + tokens[i] * d + j] + waves[(i % n) * d + j];
+      for (let i = 0; i < T; i++) {
+        const from = P.embedding + tokens[i] * d, wave = (i % n) * d;
+        for (let j = 0; j < d; j++) M[X0 + i * d + j] = M[from + j] + waves[wave + j];
+      }
       let X = X0;
       for (const layer of layersOf) {
         const path = `layer ${layer.number}/`;
@@ -540,7 +564,6 @@ function attnTrainer() {
         eachHead(batch, layer, (h, r, q, S, at) => {
           const dq = q - layer.qkv + dQkv;
           product(dq + 2 * d, wide, S, 1, w, dMix + at, d, n, dk, n);
-          clear(small, dk * w);
           transpose(small, w, q + 2 * d, wide, n, dk);
           clear(dS, n * w);
           product(dS, w, dMix + at, d, 1, small, w, n, w, dk);
@@ -562,7 +585,10 @@ function attnTrainer() {
         multiplyBack(dY, layer.norm.Y, P[`${path}QKV`], dQkv, T, d, wide);
         normaliseBack(layer.norm, T, `${path}attention/`);
       }
-      for (let i = 0; i < T; i++) for (let j = 0; j < d; j++) M[P.embedding + grads + tokens[i] * d + j] += M[dX + i * d + j];
+      for (let i = 0; i < T; i++) {
+        const to = P.embedding + grads + tokens[i] * d;
+        for (let j = 0; j < d; j++) M[to + j] += M[dX + i * d + j];
+      }
       return loss;
     }
 
@@ -575,7 +601,8 @@ function attnTrainer() {
       const move = (rate * Math.sqrt(1 - 0.98 ** number)) / (1 - 0.9 ** number);
       for (let i = 0; i < count; i++) {
         const g = M[grads + i] * by;
-        const m = (M[mean + i] = 0.9 * M[mean + i] + (1 - 0.9) * g), s = (M[square + i] = 0.98 * M[square + i] + (1 - 0.98) * g * g);
+        const m = (M[mean + i] = 0.9 * M[mean + i] + (1 - 0.9) * g);
+        const s = (M[square + i] = 0.98 * M[square + i] + (1 - 0.98) * g * g);
         M[i] -= (m / (Math.sqrt(s) + 1e-9)) * move;
       }
       return true;
@@ -648,19 +675,21 @@ function attnTrainer() {
     const model = makeModel(sizes, task, task.size * task.n, control);
     const sample = [batchOf(evenly(test, task.size))];
     const shown = batchOf([{ tokens: example.whole, targets: example.whole.map(() => -1) }]);
-    const chunks = range(Math.ceil(test.length / task.size), (i) => batchOf(test.slice(i * task.size, (i + 1) * task.size)));
+    const chunk = (i) => batchOf(test.slice(i * task.size, (i + 1) * task.size));
+    const chunks = range(Math.ceil(test.length / task.size), chunk);
     model.draw(rng);
     const run = {
-      model, step: 0, over: false, loss: null, words: example.whole.map((token) => task.words[token]),
+      model, step: 0, over: false, words: example.whole.map((token) => task.words[token]),
       points: [{ step: 0, ...model.judge(sample, task.scores) }], losses: [],
       advance: () => {
         const loss = model.learn(batchOf(drawBatch(rng)));
-        const moved = Number.isFinite(loss) && model.step(run.step + 1, setting.rate * schedule(run.step + 1, setting.steps, setting.warmUp));
-        run.over = !moved || run.step + 1 === setting.steps;
+        const next = run.step + 1, rate = setting.rate * schedule(next, setting.steps, setting.warmUp);
+        const moved = Number.isFinite(loss) && model.step(next, rate);
+        run.over = !moved || next === setting.steps;
         if (!moved) return;
         run.step++;
         run.losses.push(loss);
-        if (run.step % 10 === 0 || run.over) run.points.push({ step: run.step, ...model.judge(sample, task.scores) });
+        if (next % 10 === 0 || run.over) run.points.push({ step: next, ...model.judge(sample, task.scores) });
       },
       diverged: () => run.over && run.step < setting.steps,
       looks: () => model.looks(shown),
@@ -669,15 +698,16 @@ function attnTrainer() {
     return run;
   }
 
-  // Answer what is asked: `start` a setting, `go` on or stop, and `control`. It works a slice of time at a time, and tells in
-  // between what is new; when it stops, also the parameters and how it does on all new rows.
+  // Answer what is asked: `start` a setting, `go` on or stop, and `control`. It works a slice of time at a time, and
+  // tells in between what is new; when it stops, also the parameters and how it does on all new rows.
   function serve(tell, slice) {
     let run = null, control = null, going = false, told = 0, turns = 0;
     const report = () => {
       const { step, words, losses } = run;
       const points = run.points.splice(0);
       tell({
-        step, words, points, going, losses: losses.slice(told), looks: run.looks(), over: run.over, diverged: run.diverged(),
+        step, words, points, going, losses: losses.slice(told), looks: run.looks(),
+        over: run.over, diverged: run.diverged(),
         ...(!going && { params: run.model.read(), tested: run.tested() }),
       });
       told = losses.length;
