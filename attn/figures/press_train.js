@@ -87,6 +87,16 @@ function pattern() {
   return { picture, show };
 }
 
+// Where the names of two curves stand that end at these heights: above the curve, and below it where there is no room.
+function namesAt(loss, share) {
+  const { top, bottom, nats } = PLOT;
+  const ends = [Math.min(loss / nats, 1), share].map((height) => bottom - (bottom - top) * height);
+  return ends.map((end, i) => {
+    const above = ends[1 - i] < end ? ends[1 - i] : top - 8;
+    return end - above > 24 ? end - 7 : end + 15;
+  });
+}
+
 // What trains, in a worker, or in slices on the page where a worker is refused; `report` hears of it.
 function openEngine(report) {
   const asked = [];
@@ -167,6 +177,8 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
   const curves = ["attn-ghost attn-loss", "attn-ghost attn-share", "attn-loss", "attn-share"]
     .map((kind) => drawing("path", { class: kind }));
   const { width, height, left, right, top, bottom, nats } = PLOT;
+  const names = [["loss", "attn-loss"], ["share right", "attn-share"]].map(([text, kind]) =>
+    drawing("text", { x: right - 8, class: kind, "text-anchor": "end" }, text));
   const label = (x, y, text, kind, anchor = "start") =>
     drawing("text", { x, y, class: kind, "text-anchor": anchor }, text);
   const lastStep = label(right, bottom + 18, "", "attn-tick", "end");
@@ -175,9 +187,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     drawing("path", { d: `M${left},${top} V${bottom} H${right} V${top}`, class: "attn-frame" }),
     ...curves, label(left - 5, top + 5, "1", "attn-share", "end"), label(left - 5, bottom, "0", "attn-share", "end"),
     label(right + 5, top + 5, `${nats} nats`, "attn-loss"), label(right + 5, bottom, "0", "attn-loss"),
-    label(left, bottom + 18, "step 0", "attn-tick"), lastStep,
-    label(right - 8, bottom - 8, "loss", "attn-loss", "end"),
-    label(right - 8, top + 14, "share right", "attn-share", "end"));
+    label(left, bottom + 18, "step 0", "attn-tick"), lastStep, ...names);
 
   const outcome = element("p", { className: "attn-outcome" });
   const rowShown = element("p", { className: "attn-head" });
@@ -277,8 +287,14 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     drawnAt = Date.now();
     const last = run?.points.at(-1);
     press.textContent = !run || run.over ? "▶ Train" : run.going ? "■ Stop" : "▶ Go on";
-    const loss = run?.losses.length ? `, loss ${format(meansOf(run.losses.slice(-10), 10)[0])} nats` : "";
-    outcome.textContent = last ? `Step ${run.step} of ${state.steps}${loss}, right ${format(last.right)} on a sample of new rows` : " ";
+    const loss = run?.losses.length ? meansOf(run.losses.slice(-10), 10)[0] : NaN;
+    names.forEach((text, i) => {
+      text.setAttribute("visibility", loss >= 0 ? "visible" : "hidden");
+      if (loss >= 0) text.setAttribute("y", namesAt(loss, last.right)[i]);
+    });
+    const inNats = loss >= 0 ? `, loss ${format(loss)} nats` : "";
+    const share = `right ${format(last?.right ?? 0)} on a sample of new rows`;
+    outcome.textContent = last ? `Step ${run.step} of ${state.steps}${inNats}, ${share}` : " ";
     lastStep.textContent = `step ${state.steps}`;
     const drawn = [ghost, run].flatMap((one) => (one ? curvesOf(one, state.steps) : ["", ""]));
     curves.forEach((path, i) => path.setAttribute("d", drawn[i]));

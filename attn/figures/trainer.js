@@ -145,8 +145,7 @@ function attnTrainer() {
   };
   // All rows of so many vectors of columns, while there are as many left: a strip of B stays in the processor's cache.
   const strips = (vectors, fused) => `block loop n ${2 * vectors} < ?1 c =cj a =aj m =left
-    block loop left 4 < ?1 ${tile(4, vectors, fused)} ^0 end end
-    block loop left 1 < ?1 ${tile(1, vectors, fused)} ^0 end end
+    ${[4, 3, 2, 1].map((rows) => `block loop left ${rows} < ?1 ${tile(rows, vectors, fused)} ^0 end end`).join(" ")}
     b ${16 * vectors} + =b c ${16 * vectors} + =c n ${2 * vectors} - =n ^0 end end`;
 
   function moduleBytes(fused) {
@@ -395,8 +394,9 @@ function attnTrainer() {
         const at = i * d;
         let total = 0, variance = 0;
         for (let j = 0; j < d; j++) total += M[X + at + j];
+        const middle = total / d;
         for (let j = 0; j < d; j++) {
-          const x = (M[normal + at + j] = M[X + at + j] - total / d);
+          const x = (M[normal + at + j] = M[X + at + j] - middle);
           variance += x * x;
         }
         const by = (M[inverse + i] = 1 / Math.sqrt(variance / d + 1e-5));
@@ -416,9 +416,9 @@ function attnTrainer() {
           total += s;
           along += s * x;
         }
-        const by = M[inverse + i];
+        const by = M[inverse + i], middle = total / d, slope = along / d;
         for (let j = 0; j < d; j++) {
-          M[dX + at + j] += (M[dY + at + j] * M[gain + j] - (total + M[normal + at + j] * along) / d) * by;
+          M[dX + at + j] += (M[dY + at + j] * M[gain + j] - middle - M[normal + at + j] * slope) * by;
         }
       }
     }
@@ -459,7 +459,8 @@ function attnTrainer() {
         }
         if (top === -Infinity) top = 0;
         for (let j = 0; j < end; j++) total += M[at + j] = Math.exp(M[at + j] - top);
-        for (let j = 0; j < end; j++) M[at + j] /= total || 1;
+        const share = 1 / (total || 1);
+        for (let j = 0; j < end; j++) M[at + j] *= share;
         for (let j = end; j < w; j++) M[at + j] = 0;
       }
     }
