@@ -141,6 +141,29 @@ def switch_off(layer, head):
     return Forbid(True, layer, head)
 
 
+def hold(looks, layer, head):
+    """Return the intervention that holds one head to a rule: each query looks at one key alone.
+
+    Parameters
+    ----------
+    looks : array_like of int, shape (..., n)
+        At which position each query looks; a query is free where this is negative.
+    layer : int
+        The layer, from 1 on.
+    head : int
+        The head, from 0 on.
+
+    Examples
+    --------
+    >>> hold([-1, 0, 1], layer=1, head=0).edges.astype(int)
+    array([[0, 0, 0],
+           [0, 1, 1],
+           [1, 0, 1]])
+    """
+    looks = np.asarray(looks)[..., None]
+    return Forbid((looks >= 0) & (looks != np.arange(looks.shape[-2])), layer, head)
+
+
 @dataclass(frozen=True)
 class Replace:
     """Put other vectors into the residual stream: an intervention for `encoder` and `decoder`.

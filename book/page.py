@@ -13,6 +13,7 @@ from sphinx.transforms import SphinxTransform
 from attn.figures import figure_scripts, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
+from attn.figures.press_train import trainer_script
 
 from .build import PDF, ROOT, SOURCE
 
@@ -67,7 +68,7 @@ class Captions(SphinxTransform):
 
 
 def write_assets(app, exception):
-    """Put beside the pages the explorables, the model of one of them, the chapters to download, and the PDF."""
+    """Put beside the pages the explorables, what some of them bring on request, the chapters to download, and the PDF."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -78,6 +79,7 @@ def write_assets(app, exception):
         *((f"figures/{name}.js", text) for name, text in figure_scripts().items()),
         ("explorables.js", shared_script("(() => {", *parts, "})();")),
         weights_script(),
+        trainer_script(),
         *model_scripts(),
     ]:
         static.joinpath(name).write_text(text, encoding="utf-8")

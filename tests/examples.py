@@ -2,6 +2,7 @@
 
 import numpy as np
 from hands import choose, click, drag, fill, hold, key, point, press, touch, words
+from hands import choose, click, fill, key, pick, point, press, touch, train, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -22,6 +23,8 @@ from attn.figures import (
     NovelReader,
     OnlineSoftmax,
     ParameterCounter,
+    PressTrain,
+    QueryPlane,
     RotaryExplorer,
     ScalingExplorer,
     SelfCheck,
@@ -123,6 +126,7 @@ def one_of_each():
             [[[3, 1, 3, -2], [2, 0, -2, 1]], [[0, -1, 2, 3], [-2, 2, 3, 1]], [[2, 0, -2, -1], [3, -1, 3, 2]]],
         ),
         "parameters": ParameterCounter(GPT3, "175B"),
+        "press_train": PressTrain(steps=20),
         "cost": CostExplorer(GPT3, "175B", key_heads=8),
         "online": OnlineSoftmax([0.5, -1, 2, 1, 2.5], [1, -1, 0.5, 2, -2], seen=2),
         "cache": CacheExplorer(4),
@@ -262,6 +266,17 @@ MOVES = {
         (click, "unembedding tied to the embedding"),
         (fill, "d_k", "2.5"),
         (click, "13B"),
+    ],
+    "press_train": [
+        (pick, "Head 1.0", "one back"),
+        (pick, "Head 2.3", "off"),
+        (train,),
+        (fill, "heads a layer", "3"),
+        (fill, "layers", "1"),
+        (pick, "No head may look at", "itself in layer 1"),
+        (click, "which noun is “it”?"),
+        (fill, "steps", "10"),
+        (train,),
     ],
     "cost": [
         (hold, "tokens", "Shift+ArrowRight"),

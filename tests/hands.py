@@ -1,5 +1,7 @@
 """What a reader's hands do to a page: functions of a page, and of what they touch."""
 
+import re
+
 
 def control(page, label):
     return page.locator("label").filter(has=page.get_by_text(label, exact=True)).locator("input")
@@ -46,6 +48,16 @@ def press(page, name):
 
 def choose(page, option):
     page.locator("select").select_option(option)
+
+
+def pick(page, label, option):
+    page.get_by_label(label, exact=True).select_option(option)
+
+
+def train(page):
+    """Train to the last step."""
+    press(page, "▶ Train")
+    page.get_by_text(re.compile("All .* steps:")).wait_for()
 
 
 def words(page, text):

@@ -6,7 +6,7 @@ from differences import central_differences
 from numpy.testing import assert_allclose, assert_array_equal
 from test_transformer import small, tokens
 
-from attn import Forbid, Replace, ReplaceValues, Tape, Trace, decoder, encoder, switch_off
+from attn import Forbid, Replace, ReplaceValues, Tape, Trace, decoder, encoder, hold, switch_off
 from attn.generation import Cache
 from attn.positions import relative_bias
 from attn.training import cross_entropy
@@ -51,6 +51,18 @@ def patterns(params, config, *interventions):
     with Trace() as trace:
         decoder(params, config, tokens(), interventions=interventions)
     return np.array([layer.attention.weights for layer in trace.layers])  # (layer, text, head, query, key)
+
+
+def test_a_head_that_is_held_looks_where_it_is_told_and_is_free_where_it_is_told_nothing():
+    config, params = small(positions="relative")
+    looks = np.tile([-1, 0, 0, 1, -1, 5, 2], (5, 1))
+    looks[3, 4] = 1  # a row of the batch may have places of its own
+    free, held = patterns(params, config), patterns(params, config, hold(looks, 2, 1))
+    told = looks >= 0
+    assert_array_equal(held[1, :, 1][told], np.eye(7)[looks[told]])
+    assert_array_equal(held[1, :, 1][~told], free[1, :, 1][~told])
+    assert_array_equal(held[0], free[0])
+    assert_array_equal(held[1][:, [0, 2]], free[1][:, [0, 2]])
 
 
 @pytest.mark.parametrize("positions", ["learned", "relative"])

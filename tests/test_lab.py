@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -63,6 +64,18 @@ READER = """from attn.figures import NovelReader
 
 reader = NovelReader(["Emma was"])
 reader"""
+TRAINER = """from attn.figures import PressTrain
+
+trainer = PressTrain(steps=20)
+trainer"""
+TRAINED = """import numpy as np
+
+from attn import decoder
+from attn.course.corpora import repeated
+
+rows, known = repeated(np.random.default_rng(99), 200)
+logits = decoder(trainer.params, trainer.config, rows[:, :-1])
+print(f"{(logits.argmax(-1) == rows[:, 1:])[known].mean():.2f} right")"""
 ASKS = [  # what a cell of text asks and what the kernel would answer, or a code cell and what it printed
     (
         """## Who?
@@ -143,6 +156,7 @@ def foreign():
 
 OWN = {
     "slow": (SLOW, "import sys; print(type(sys.last_value.trained).__name__)"),
+    "trainer": (TRAINER, TRAINED),
     "reader": (READER, "print(reader.text, reader.off)"),
     "explorer": (EXPLORER, WEIGHTS, KNOB),
 }
@@ -267,6 +281,16 @@ def test_the_kernel_brings_the_model_and_python_sees_what_it_reads(opened):
     text = "".join(figure.locator(".attn-token").all_inner_texts()).replace("·", " ")
     assert text.startswith("Emma was ")
     assert read(page, 1, page.locator(".jp-OutputArea-output").last, text) == f"{text} ['4.2']"
+
+
+def test_what_is_trained_in_a_figure_comes_to_python(opened):
+    page = opened("trainer.ipynb")
+    run(page, 0)
+    figure = page.locator(".attn-explorable")
+    figure.get_by_role("button", name="▶ Train").click()
+    figure.get_by_text("All 20 steps").wait_for()
+    [right] = re.findall(r"steps: (\S+ right)", figure.locator(".attn-detail").inner_text())
+    assert read(page, 1, page.locator(".jp-OutputArea-output").last, right) == right
 
 
 def test_a_chapter_runs_from_top_to_bottom_and_shows_no_comment_of_a_guess(opened):

@@ -10,7 +10,7 @@ import pytest
 from attn import decoder, init_transformer
 from attn.course.recordings import FOLDER, read_recording
 from book import build
-from recordings import depth, key_spaces, positions, two_questions
+from recordings import depth, held_heads, key_spaces, positions, two_questions
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 SCRIPTS = sorted(path.stem for path in (build.ROOT / "recordings").glob("[!_]*.py"))
@@ -115,6 +115,19 @@ def test_many_rows_are_all_different_and_none_is_in_the_test():
     seen, new = two_questions.rows_to_learn_from(3)["rows"], two_questions.CORPUS.test["rows"]
     assert seen.shape == (3 * 3600, 8)
     assert len(np.unique(np.concatenate([seen, new]), axis=0)) == len(seen) + len(new)
+
+
+def test_a_rule_names_the_place_where_a_letter_looks():
+    letters = np.array([[3, 1, 3, 3, 1, 0]])
+    found = {
+        rule: held_heads.looks(rule, letters)[0].tolist() for pair in held_heads.KINDS.values() for rule in pair if rule
+    }
+    assert found == {
+        "one back": [-1, 0, 1, 2, 3, 4],
+        "itself": [0, 1, 2, 3, 4, 5],
+        "the first": [0] * 6,
+        "what to copy": [-1, -1, 1, 3, 2, -1],
+    }
 
 
 def test_the_depth_that_normalises_first_is_the_packages_decoder():
