@@ -71,7 +71,7 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
     };
     return { group, set };
   });
-  const head = drawing("path", { d: "M11,0L-11,-11L-6,0L-11,11Z", class: "attn-grip" });
+  const head = drawing("path", { d: "M11,0L-11,-11L-6,0L-11,11Z", class: "attn-arrowhead" });
   const grip = handle({
     label: `The question of ${asker}`,
     onMove: (place) => onMove(inside(fromPlane(place).map((entry) => Math.round(entry * 20) / 20))),

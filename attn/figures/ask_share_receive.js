@@ -101,7 +101,7 @@ function receivePicture({ tokens, asker, V, E }) {
   const springs = V.map(() => line("attn-spring"));
   const ghost = drawing("circle", { r: 9, class: "attn-out attn-ghost" }), out = drawing("circle", { r: 9, class: "attn-out" });
   const said = drawing("text", { class: "attn-out-label" });
-  const word = planeArrow("attn-word", place), moved = planeArrow("attn-value-arrow", place);
+  const word = planeArrow("attn-own-arrow", place), moved = planeArrow("attn-value-arrow", place);
   picture.append(drawing("polygon", { points: V.map((v) => place(v).map((x) => x.toFixed(1))).join(" "), class: "attn-hull" }),
     ...springs.map((spring) => spring.node), ghost);
   V.forEach((v, j) => {

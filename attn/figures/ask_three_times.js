@@ -24,7 +24,7 @@ function build({ read, change, reset, line: said, tell, draw }) {
     { tokens, asker: `${asker} in head ${heads[h]}`, K: K[h] }, () => ({ q: read().Q[h] }), (q) => change({ Q: read().Q.with(h, q) }), HEAD));
   const place = ([x, y]) => [SUM.origin[0] + x * SUM.unit, SUM.origin[1] - y * SUM.unit];
   const whole = scene(HEAD, SUM.height, `The outputs of the heads ${heads.join(", ")}, added to ${asker} one after the other.`);
-  const word = planeArrow("attn-word", place), arrows = heads.map(() => planeArrow("attn-value-arrow", place));
+  const word = planeArrow("attn-own-arrow", place), arrows = heads.map(() => planeArrow("attn-value-arrow", place));
   const old = arrows.map(() => planeArrow("attn-value-arrow attn-ghost", place));
   const labels = heads.map((head) => drawing("text", { class: "attn-value-label" }, head));
   const own = drawing("text", {}, asker);
