@@ -2,7 +2,7 @@
 
 from attn.figures.base import FOLDER, read_source
 
-SHARED = ("common.js", "machine.js", "bytepairs.js")  # what the figures' own files build on
+SHARED = ("common.js", "machine.js", "bytepairs.js", "loom.js")  # what the figures' own files build on
 
 
 def book_script(*more):

@@ -235,195 +235,64 @@ function openGrad({ node, i, j }, { nodes, grads, logits }, { wanted, tokens }) 
   return { text, lit: parts.flatMap(([, part]) => part.lit) };
 }
 
-// --- the stage -------------------------------------------------------------------------------------------------------
-
-const WIDE = { width: 640, gutter: 68, pitch: 15, ribbons: 86, inset: 12, likeliest: 4 };
-const NARROW = { width: 340, gutter: 56, pitch: 17, ribbons: 80, inset: 7, likeliest: 3 };
-const GAP = 8; // below and above the stream
-const SHARE = 0.72; // of its room, what a vector of the stream takes: the MLP's are wider
-const BAR = 17;
-
-// The floors of a layer, from below: what is written beside each, its role, and the nodes that stand there in turn.
-const LAYER = [
-  ["norm", "", "normalised"], ["q", "query", "Q"], ["k", "key", "K"], ["v", "value", "V"],
-  ["weights", "weight", "scores", "masked scores", "weights"], ["mixed", "value", "mixtures"], ["written", "", "update"],
-  ["stream", "", "stream after attention"], ["norm", "", "normalised for the MLP"], ["MLP", "", "widened", "hidden"],
-  ["written", "", "update of the MLP"], ["stream", "", "stream"],
-];
-const OF_HEADS = ["Q", "K", "V", "scores", "mixtures", "update"];
-
-// The floors of a model, from below: { label, role, parts }, and by part (a head, where it is the heads') its nodes.
-function floorsOf({ n_layers: nLayers, n_heads: nHeads }) {
-  const one = (label, ...names) => ({ label, role: "", parts: [names] });
-  const layers = Array.from({ length: nLayers }, (_, l) => LAYER.map(([label, role, ...names]) => {
-    const owners = OF_HEADS.includes(names[0]) ? Array.from({ length: nHeads }, (_, head) => `, head ${head + 1}`) : [""];
-    return { label, role, parts: owners.map((owner) => names.map((name) => `layer ${l + 1}${owner}: ${name}`)) };
-  }));
-  return [one("place", "positions of the tokens"), one("stream", "embeddings", "stream"), ...layers.flat(),
-    one("norm", "normalised"), one("next", "logits", "probabilities")];
-}
-
-// What `one` makes of 0, 1, …
-function range(length, one) {
-  return Array.from({ length }, (_, i) => one(i));
-}
-
-// Where everything stands on the stage: how high the window is, and the whole behind it, and a strip for each word of
-// each part of each floor: { floor, part, word, names, x, y, w, high }, y from the top of the whole.
-function loomOf(config, n, wide) {
-  const { width, gutter, pitch, ribbons, inset } = wide ? WIDE : NARROW;
-  const stacked = ({ label, parts }) => label === "written" && parts.length;
-  const edge = ({ label }) => (label === "stream" ? GAP : 0);
-  const highOf = (floor) => (floor.label === "weights" ? ribbons : pitch * (stacked(floor) || 1));
-  const all = (floors) => sum(floors.map((floor) => highOf(floor) + 2 * edge(floor)));
-  const floors = floorsOf(config);
-  const [whole, window] = [all(floors), all(floorsOf({ ...config, n_layers: 1 }))];
-  const column = (width - gutter) / n, full = Math.min(column - 8, 120);
-  const columns = range(n, (i) => gutter + i * column);
-  let below = whole;
-  const strips = floors.flatMap((floor, k) => {
-    const top = (below -= highOf(floor) + edge(floor));
-    below -= edge(floor);
-    const onThread = ["place", "stream"].includes(floor.label);
-    const room = onThread ? full : full - inset;
-    const beside = stacked(floor) ? 1 : floor.parts.length; // heads stand side by side, and what they write above each other
-    const w = beside > 1 ? (room - 5 * (beside - 1)) / beside : room * (["weights", "MLP", "next"].includes(floor.label) ? 1 : SHARE);
-    return columns.flatMap((left, word) => floor.parts.map((names, part) => ({
-      floor: k, part, word, names, w, x: left + full - room + (beside > 1 ? part * (w + 5) : 0),
-      y: top + (stacked(floor) ? (floor.parts.length - 1 - part) * pitch : 0), high: stacked(floor) ? pitch : highOf(floor),
-    })));
-  });
-  return { width, gutter, columns, full, whole, window, floors, strips };
-}
-
-// By node, the step that makes it, and the first that uses it, which sends its gradient last; `steps` are those of all heads.
-function timesOf(steps) {
-  const times = new Map();
-  steps.forEach((own) => own.forEach(({ shows }, step) => shows.forEach(([{ name }], k) => {
-    const time = times.get(name) ?? { born: step, spent: Infinity };
-    times.set(name, k === shows.length - 1 ? { ...time, born: step } : { ...time, spent: Math.min(time.spent, step) });
-  })));
-  return times;
-}
-
-// Which of its nodes a strip shows at a step, and whether it is there by then: its number forward, its gradient backward.
-function shownAt(names, times, step, backward) {
-  const there = names.filter((name) => (backward
-    ? times.get(name).spent >= step && times.get(name).spent < Infinity : times.get(name).born <= step));
-  return { name: (backward ? there[0] : there.at(-1)) ?? names.at(-1), there: there.length > 0 };
-}
-
-// How far a strip flies at a step: pairs of strips, from what goes in to what is made. A query flies to the keys that it
-// meets, and values to the words that look at them.
-function flightsOf(strips, steps, step, token) {
-  return strips.flatMap((to) => {
-    const { kind, shows } = steps[to.part][step];
-    const [made, ...inputs] = shows.map(([{ name }]) => name).reverse();
-    if (kind === "scores") return to.names.includes(inputs[0]) && to.word <= token
-      ? strips.filter((from) => from.names.includes(inputs[1]) && from.word === token).map((from) => [from, to]) : [];
-    if (!to.names.includes(made)) return [];
-    return strips.filter((from) => from !== to && from.names.some((name) => inputs.includes(name))
-      && (from.word === to.word || (kind === "mixtures" && from.word < to.word))).map((from) => [from, to]);
-  });
-}
-
-// The nodes that a step shows, or all steps, of all heads.
-function shownNodes(steps, step) {
-  return steps.flatMap((own) => (step === undefined ? own : [own[step]]).flatMap(({ shows }) => shows.map(([node]) => node)));
-}
-
-function put(node, attributes) {
-  Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
-}
-
-function moved(x, y) {
-  return `translate(${x}px, ${y}px)`;
-}
-
-// The way of a ribbon from one word's room to another's, or of a line beside it.
-function curve(from, to, aside = 0) {
-  const [x0, x1, y0, y1] = [from.x + from.w / 2 + aside, to.x + to.w / 2 + aside, from.y + from.high, to.y];
-  return `M${x0},${y0} C${x0},${(y0 + y1) / 2} ${x1},${(y0 + y1) / 2} ${x1},${y1}`;
-}
-
-// The size of the largest number that is one.
-function mostOf({ data }) {
-  return Math.max(1e-9, ...data.map((number) => (Number.isFinite(number) ? Math.abs(number) : 0)));
-}
-
-function lengthOf(row) {
-  return Math.hypot(...row);
-}
-
 // What is seen at a step, of the word that is followed.
-function seenAt(step, steps, { grads, nodes, shares }, { tokens, words, token, backward }) {
+function seenAt(step, steps, { grads, shares }, { tokens, words, token, backward }) {
   const quoted = (i) => `“${tokens[i]}”`;
   const now = steps[0][step];
   const made = now.shows.at(-1)[0];
   if (backward) {
     const along = (wanted) => now.shows.find(([one, axis]) => grads.has(one) && axis === wanted);
     const [node] = along("key") ?? along("token");
-    const X = grads.get(node);
-    const sizes = tokens.map((_, i) => lengthOf(rowOf(X, i)));
+    const sizes = lengthsOf(grads.get(node));
     const most = largest(sizes);
     const other = token === most ? "" : `, ${quoted(token)} one of ${format(sizes[token], 3)}`;
-    return `At ${shortName(node)}, ${quoted(most)} has the largest gradient (length ${format(sizes[most], 3)})${other}.`;
+    const told = `At ${shortName(node)}, ${quoted(most)} has the largest gradient (length ${format(sizes[most], 3)})`;
+    return `${told}${other}.`;
   }
   const row = rowOf(made.value, token);
-  const ofHeads = (one) => steps.map((own, head) => `${one(rowOf(own[step].shows.at(-1)[0].value, token))} in head ${head + 1}`).join(", ");
+  const rows = steps.map((own) => rowOf(own[step].shows.at(-1)[0].value, token));
+  const ofHeads = (one) => rows.map((numbers, head) => `${one(numbers)} in head ${head + 1}`).join(", ");
   const best = (numbers) => `${quoted(largest(numbers))} (${format(Math.max(...numbers))})`;
   if (now.kind === "scores") return `For ${quoted(token)} the highest score is that of ${ofHeads(best)}.`;
   if (now.kind === "mask") return `${quoted(token)} may look at ${token + 1} of ${tokens.length} words.`;
   if (now.kind === "weights") return `${quoted(token)} looks most at ${ofHeads(best)}.`;
-  if (made.kind === "activation") return `${row.filter((number) => number === 0).length} of ${row.length} units are silent for ${quoted(token)}.`;
-  if (now.kind === "probabilities") return `Likeliest after ${quoted(tokens.length - 1)}: “${words[largest(shares)]}” (${format(Math.max(...shares))}).`;
+  if (made.kind === "activation") {
+    return `${row.filter((number) => number === 0).length} of ${row.length} units are silent for ${quoted(token)}.`;
+  }
+  if (now.kind === "probabilities") {
+    return `Likeliest after ${quoted(tokens.length - 1)}: “${words[largest(shares)]}” (${format(Math.max(...shares))}).`;
+  }
   if (made.kind === "add") {
-    const lengths = [now.shows[0][0].value, made.value].map((X) => format(lengthOf(rowOf(X, token))));
+    const lengths = [now.shows[0][0].value, made.value].map((X) => format(lengthsOf(X)[token]));
     return `The vector of ${quoted(token)} was ${lengths[0]} long and is now ${lengths[1]}.`;
   }
   return `${row.length} numbers for ${quoted(token)}, from ${format(Math.min(...row))} to ${format(Math.max(...row))}.`;
 }
 
-function build({ read, change, reset, line, tell, explain, retell, draw, addressOf }) {
-  const { config, words, sentences, tokens } = read();
-  const heads = range(config.n_heads, (head) => head);
-  const stepsBy = ({ nodes }) => heads.map((head) => stepsOf(nodes, config, head));
-  const atFirst = stepsBy(work(read()));
-  const [times, count] = [timesOf(atFirst), atFirst[0].length];
-  let wide = true, looked = null, open = null, chosen = null, shown = null; // `shown` is what stands there: state, done, …
+// The likeliest next word and the next but one, with their probabilities.
+function outlookOf({ shares, loss }, { tokens, words, backward, wanted }) {
+  const likeliest = shares.map((share, i) => [share, words[i]]).sort(([a], [b]) => b - a).slice(0, 2);
+  const told = `${tokens.join(" ")} … ${likeliest.map(([share, word]) => `${word} ${format(share, 3)}`).join(", ")}`;
+  return told + (backward ? `. Were “${words[wanted]}” right, the loss would be ${format(loss)}.` : ".");
+}
 
-  // The sentence, the way, and what would be right.
-  const say = (own) => {
-    const learned = read().changes.filter(([name]) => shown.byName.get(name).kind === "given");
-    change({ tokens: own, token: own.length - 1, changes: learned });
-  };
-  const sentence = choice({ legend: "Sentence", labels: sentences, onChoose: (i) => say(sentences[i].split(" ")) });
-  const own = wordField({
-    words: tokens, fewest: 1, most: config.n_positions, note: ` of the ${words.length} the model knows: ${words.join(" ")}`,
-    onWords: (given) => {
-      const unknown = given.filter((word) => !words.includes(word));
-      if (unknown.length) return `The model does not know ${unknown.map((word) => `“${word}”`).join(", ")}.`;
-      return say(given);
-    },
-  });
-  const way = choice({ legend: "Way", labels: ["forward: the prediction", "backward: the error"], onChoose: (i) => change({ backward: i === 1 }) });
-  const select = element("select", { autocomplete: "off" }, ...words.map((word, i) => element("option", { value: i }, word)));
-  select.addEventListener("change", () => change({ wanted: Number(select.value) }));
-  const wantedRow = element("label", { className: "attn-wanted" }, element("span", {}, "Next word that would be right"), select);
-  const outcome = element("p", { className: "attn-outcome" });
+// A step's place among all in the direction walked, and the step at a place.
+function inWalk(step, count, backward) {
+  return backward ? count - 1 - step : step;
+}
 
-  // Time, in the direction walked.
+// The walk through all steps: a slider, a step on or back, and a run that ends by itself.
+function walkOf({ read, change, count, attached }) {
+  const walked = () => inWalk(read().step, count, read().backward);
+  const walkTo = (place) => change({ step: inWalk(place, count, read().backward) });
   let timer = null;
-  const inWalk = (step, { backward }) => (backward ? count - 1 - step : step); // its place among the steps, and back
-  const walked = () => inWalk(read().step, read());
-  const walkTo = (place) => change({ step: inWalk(place, read()) });
   const stop = () => {
     clearTimeout(timer);
     timer = null;
     play.textContent = "▶ Run";
   };
   const run = () => {
-    if (!stage.isConnected || walked() === count - 1) return stop();
+    if (!attached() || walked() === count - 1) return stop();
     walkTo(walked() + 1);
     timer = setTimeout(run, 1000);
   };
@@ -437,271 +306,45 @@ function build({ read, change, reset, line, tell, explain, retell, draw, address
     stop();
     walkTo(place);
   };
-  const previous = button("attn-button", "←", () => byHand(walked() - 1));
-  const next = button("attn-button", "→", () => byHand(walked() + 1));
-  previous.ariaLabel = "Previous step";
-  next.ariaLabel = "Next step";
-  const time = slider({ label: "Step", min: 0, max: count - 1, step: 1, show: (place) => `${place + 1} of ${count}`, onInput: byHand });
-  const title = element("p", { className: "attn-step-title" });
-  const text = element("p", { className: "attn-step-text" });
-
-  // The stage: what will stand on it is made once, and then only set.
-  const label = (className, node = drawing("text")) => {
-    node.setAttribute("class", className);
+  const [previous, next] = [["←", "Previous step", -1], ["→", "Next step", 1]].map(([text, name, by]) => {
+    const node = button("attn-button", text, () => byHand(walked() + by));
+    node.setAttribute("aria-label", name);
     return node;
+  });
+  const show = (place) => `${place + 1} of ${count}`;
+  const time = slider({ label: "Step", min: 0, max: count - 1, step: 1, show, onInput: byHand });
+  const set = (place) => {
+    time.set(place);
+    previous.disabled = place === 0;
+    next.disabled = place === count - 1;
   };
-  const pressable = (...marks) => drawing("g", { role: "button", tabindex: -1 }, drawing("rect", { class: "attn-target" }), ...marks);
-  const first = loomOf(config, tokens.length, true);
-  const widths = new Map(shownNodes(atFirst).map(({ name, value }) => [name, value.cols]));
-  const strips = first.strips.map(({ floor, part, word, names }) => {
-    const { label: kind, role } = first.floors[floor];
-    const cells = range(kind === "weights" ? 0 : widths.get(names.at(-1)), () => drawing("rect"));
-    const ground = drawing("rect", { class: `attn-ground attn-${role || "plain"}` });
-    const group = pressable(...(cells.length ? [ground] : []), ...cells);
-    group.classList.add("attn-vector");
-    return { floor, part, word, names, cells, ground, group };
-  });
-  const ribbons = strips.filter(({ cells }) => !cells.length).flatMap((to) => strips
-    .filter(({ floor, part, word }) => floor === to.floor && part === to.part && word <= to.word)
-    .map((from) => ({ from, to, path: drawing("path", { class: `attn-ribbon attn-of-${to.part % 2}` }) })));
-  const dots = strips.filter(({ cells }) => !cells.length).map((strip) => ({ strip, node: drawing("circle", { class: "attn-dot" }) }));
-  const streams = first.floors.flatMap(({ label: kind, parts }, floor) => (kind === "stream" ? [{ floor, names: parts[0] }] : []));
-  const threads = streams.flatMap((stream, k) => tokens.map((_, word) => ({ k, word, node: drawing("line", { class: "attn-thread" }) })));
-  const beside = first.floors.map(({ label: name, role }) => label(`attn-floor attn-${role || "plain"}`, drawing("text", {}, name)));
-  const feet = tokens.map((token, i) => {
-    const name = drawing("text", { "text-anchor": "middle" }, token);
-    const group = pressable(name);
-    group.classList.add("attn-foot");
-    return { group, name, word: i };
-  });
-  const bars = words.map((word) => {
-    const [name, number] = [label("attn-bar-word", drawing("text", { "text-anchor": "end", y: 12 }, word)), label("attn-bar-number", drawing("text", { y: 12 }))];
-    const [bar, ghost] = ["attn-grown", "attn-ghost"].map((kind) => drawing("rect", { class: kind, y: 1, height: 13 }));
-    return { word, name, number, bar, ghost, group: drawing("g", { class: "attn-outlook" }, bar, ghost, name, number) };
-  });
-  const ghosts = drawing("g", { class: "attn-ghosts" }), flights = drawing("g", { class: "attn-flights" });
-  const world = drawing("g", { class: "attn-world" }, ...threads.map(({ node }) => node), ...ribbons.map(({ path }) => path), ghosts,
-    ...dots.map(({ node }) => node), ...beside, ...strips.map(({ group }) => group), flights);
-  const windowed = drawing("svg", {}, world);
-  const stage = drawing("svg", { class: "attn-loom", role: "group" },
-    ...bars.map(({ group }) => group), windowed, ...feet.map(({ group }) => group));
-  const rows = [feet, ...first.floors.map((_, floor) => strips.filter((strip) => strip.floor === floor))];
-  feet.forEach(({ group, word }) => pressed(group, () => change({ token: word })));
-  strips.forEach((strip) => {
-    pressed(strip.group, () => openStrip(strip));
-    strip.group.addEventListener("focus", () => {
-      if (!strip.group.matches(":focus-visible")) return; // what is pressed must not move away
-      looked = strip.floor;
-      arrange();
-    });
-  });
-  feet[0].group.setAttribute("tabindex", 0);
-  stage.addEventListener("focusin", ({ target }) => {
-    stage.querySelectorAll("[tabindex='0']").forEach((node) => node.setAttribute("tabindex", -1));
-    target.setAttribute("tabindex", 0);
-  });
-  stage.addEventListener("keydown", (event) => {
-    const up = rows.findIndex((row) => row.some(({ group }) => group === event.target));
-    const across = rows[up].findIndex(({ group }) => group === event.target);
-    const { word } = rows[up][across];
-    const goal = {
-      ArrowLeft: rows[up][across - 1], ArrowRight: rows[up][across + 1], Home: rows[up][0], End: rows[up].at(-1),
-      ArrowUp: rows[up + 1]?.find((one) => one.word === word), ArrowDown: rows[up - 1]?.find((one) => one.word === word),
-    };
-    if (!(event.key in goal)) return;
-    event.preventDefault();
-    goal[event.key]?.group.focus({ preventScroll: true });
-  });
+  return { row: box("attn-time", play, previous, time.row, next), set, stop };
+}
 
-  function pressed(group, onPress) {
-    group.addEventListener("click", onPress);
-    group.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      onPress();
-    });
-  }
+// The arrays of a step, and after them, backward, the gradients that came to them.
+function arraysOf({ shows }, { grads }, backward) {
+  const both = [false, true].flatMap((grad) => shows.map(([node, ...axes], place) => ({ node, axes, place, grad })));
+  return both.filter(({ node, grad }) => !grad || (backward && grads.has(node)));
+}
 
-  const isWide = () => (stage.getBoundingClientRect().width || 640) > 480;
-
-  // Put everything in its place: for the width there is, and in the window the floor that is looked at.
-  function arrange() {
-    const { state } = shown;
-    wide = isWide();
-    const { width, gutter, columns, full, whole, window, strips: places } = loomOf(config, tokens.length, wide);
-    const { likeliest } = wide ? WIDE : NARROW;
-    const top = likeliest * BAR + 6;
-    stage.setAttribute("viewBox", `0 0 ${width} ${top + window + 26}`);
-    put(windowed, { y: top, width, height: window });
-    strips.forEach((strip, k) => {
-      const { x, y, w, high } = Object.assign(strip, places[k]);
-      strip.group.style.transform = moved(x, y);
-      put(strip.group.firstChild, { width: w, height: high });
-      put(strip.ground, { y: 2, width: w, height: high - 4 });
-      strip.cells.forEach((cell, j) => put(cell, { x: (j * w) / strip.cells.length, y: 2, width: w / strip.cells.length, height: high - 4 }));
-    });
-    const middle = ({ x, w }) => x + w / 2;
-    ribbons.forEach((ribbon) => put(ribbon.path, { d: curve(ribbon.from, ribbon.to) }));
-    dots.forEach(({ strip, node }) => put(node, { cx: middle(strip), cy: strip.y + strip.high - 9 }));
-    const floorOf = (floor) => strips.find((strip) => strip.floor === floor);
-    threads.forEach(({ k, word, node }) => {
-      const [low, high] = [floorOf(streams[k].floor), streams[k + 1] ? floorOf(streams[k + 1].floor) : null];
-      put(node, { x1: columns[word] + 4, x2: columns[word] + 4, y1: k === 0 ? whole : low.y, y2: high ? high.y + high.high : 0 });
-    });
-    beside.forEach((node, floor) => put(node, { x: 2, y: floorOf(floor).y + floorOf(floor).high / 2 + 4 }));
-    const letters = Math.max(...tokens.map((token) => token.length));
-    feet.forEach(({ group, name, word }) => {
-      group.style.transform = moved(columns[word], top + window);
-      put(group.firstChild, { width: full, height: 26 });
-      put(name, { x: full / 2, y: 18 });
-      name.style.fontSize = `${Math.max(10, Math.min(14, (full + 6) / letters / 0.58))}px`;
-    });
-    bars.forEach((bar) => {
-      put(bar.name, { x: gutter - 6 });
-      bar.full = width - gutter - 120;
-      put(bar.bar, { width: bar.full });
-      put(bar.ghost, { x: gutter });
-      bar.from = gutter;
-    });
-    const focus = floorOf(looked ?? madeFloor(state));
-    const down = Math.min(0, Math.max(window - whole, window / 2 - focus.y - focus.high / 2));
-    world.style.transform = moved(0, down);
-  }
-
-  function madeFloor({ step }) {
-    return strips.find(({ names }) => names.includes(atFirst[0][step].shows.at(-1)[0].name)).floor;
-  }
-
-  // Numbers as colours, weights as widths, probabilities as lengths; beside them what they were before the reader's changes.
-  function paint() {
-    const { state, done, byName, was } = shown;
-    const { step, backward, token } = state;
-    const here = new Set(shownNodes(shown.all, step).map(({ name }) => name));
-    const known = new Map();
-    const lookAt = (name, grad, source) => {
-      const X = grad ? source.grads.get(source.nodes.find((node) => node.name === name)) : source.nodes.find((node) => node.name === name).value;
-      return { X, most: mostOf(X) };
-    };
-    const numbers = (name, grad) => known.get(name + grad) ?? known.set(name + grad, lookAt(name, grad, done)).get(name + grad);
-    const colour = (name, number) => (name === "probabilities" ? "rgb(var(--attn-weight))" : `var(--attn-${number < 0 ? "minus" : "plus"})`);
-    ghosts.replaceChildren();
-    strips.forEach((strip) => {
-      const { name, there } = shownAt(strip.names, times, step, backward);
-      const grad = backward && there;
-      Object.assign(strip, { name, there, grad });
-      strip.group.style.opacity = there ? (here.has(name) ? 1 : 0.6) : 0.16;
-      strip.group.setAttribute("aria-label", `${grad ? "gradient of " : ""}${name}, “${tokens[strip.word]}”`);
-      strip.group.classList.toggle("attn-now", there && here.has(name));
-      const { X, most } = numbers(name, grad);
-      const { held } = byName.get(name);
-      const earlier = was && !grad && strip.cells.length ? lookAt(name, false, was) : null;
-      strip.cells.forEach((cell, j) => {
-        const number = at(X, strip.word, j);
-        cell.style.fill = colour(name, number);
-        cell.style.fillOpacity = Math.abs(number) / most;
-        cell.classList.toggle("attn-set", Boolean(held?.has(strip.word * X.cols + j)));
-        const old = earlier && at(earlier.X, strip.word, j);
-        if (!earlier || Math.abs(number - old) < 0.02 * most) return;
-        const mark = drawing("rect", { x: strip.x + Number(cell.getAttribute("x")), y: strip.y + strip.high - 2, width: cell.getAttribute("width"), height: 2 });
-        mark.style.fill = colour(name, old);
-        mark.style.fillOpacity = Math.abs(old) / earlier.most;
-        ghosts.append(mark);
-      });
-      const size = grad && strip.cells.length ? lengthOf(rowOf(X, strip.word)) / Math.max(1e-9, ...tokens.map((_, i) => lengthOf(rowOf(X, i)))) : 1;
-      strip.group.style.setProperty("--attn-size", 0.3 + 0.7 * size);
-    });
-    ribbons.forEach(({ from, to, path }) => {
-      const number = at(numbers(to.name, to.grad).X, to.word, from.word);
-      const drawn = to.grad || /weights$/.test(to.name);
-      const width = to.grad ? Math.abs(number) / numbers(to.name, true).most : drawn ? number : 0;
-      path.style.strokeWidth = 14 * width;
-      path.style.stroke = to.grad ? colour("", number) : "";
-      path.style.opacity = (to.there ? 1 : 0.2) * (to.word === token ? 0.75 : 0.12);
-      if (!was || to.grad || !drawn || to.word !== token) return;
-      const old = at(lookAt(to.name, false, was).X, to.word, from.word);
-      if (Math.abs(old - number) > 0.01) {
-        ghosts.append(...[-7, 7].map((side) => label("attn-was", drawing("path", { d: curve(from, to, side * old) }))));
-      }
-    });
-    dots.forEach(({ strip, node }) => {
-      const asked = strips.find(({ floor, part, word }) => floor === strip.floor && part === strip.part && word === token);
-      const score = /scores$/.test(asked.name) && asked.there && !asked.grad;
-      const { X, most } = numbers(asked.name, asked.grad);
-      const number = score ? at(X, token, strip.word) : 0;
-      node.classList.toggle("attn-shut", score && number === -Infinity);
-      node.style.fill = colour("", number);
-      put(node, { r: !score ? 0 : number === -Infinity ? 3 : 2 + 5 * Math.abs(number) / most });
-    });
-    const lengths = streams.map(({ names }) => tokens.map((_, i) => lengthOf(rowOf(done.grads.get(byName.get(names.at(-1))), i))));
-    const longest = Math.max(1e-9, ...lengths.flat());
-    threads.forEach(({ k, word, node }) => {
-      const { there } = shownAt([streams[k].names.at(-1)], times, step, backward);
-      node.classList.toggle("attn-passed", there);
-      node.style.strokeWidth = backward && there ? 1 + 8 * lengths[k][word] / longest : 2;
-    });
-    stage.classList.toggle("attn-backward", backward);
-    beside.forEach((node, floor) => node.classList.toggle("attn-here", floor === madeFloor(state)));
-    feet.forEach(({ group, word }) => group.setAttribute("aria-pressed", word === token));
-    const { likeliest } = wide ? WIDE : NARROW;
-    const order = words.map((_, i) => i).sort((a, b) => done.shares[b] - done.shares[a]);
-    if (backward && order.indexOf(state.wanted) >= likeliest) order.splice(likeliest - 1, 0, state.wanted);
-    bars.forEach(({ group, number, bar, ghost, full, from }, i) => {
-      const rank = order.indexOf(i);
-      const share = done.shares[i];
-      group.style.transform = moved(0, 3 + BAR * Math.min(rank, likeliest - 1));
-      group.style.opacity = Number(rank < likeliest);
-      bar.style.transform = `${moved(from, 0)} scale(${share}, 1)`;
-      put(ghost, { width: was ? full * was.shares[i] : 0 });
-      number.textContent = format(share, 3) + (backward && i === state.wanted ? ` right, loss ${format(done.loss)}` : "");
-      number.style.transform = moved(from + full * Math.max(share, was ? was.shares[i] : 0) + 6, 0);
-    });
-  }
-
-  function fly(step, backward) {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-    flightsOf(strips, shown.all, step, shown.state.token).forEach((pair) => {
-      const [from, to] = backward ? pair.reverse() : pair;
-      if (!from.cells.length || !to.cells.length) return;
-      const copy = from.group.cloneNode(true);
-      copy.removeAttribute("role");
-      copy.removeAttribute("tabindex");
-      copy.setAttribute("aria-hidden", true);
-      flights.append(copy);
-      const goal = `${moved(to.x, to.y)} scale(${to.w / from.w}, 1)`;
-      copy.animate([
-        { transform: `${moved(from.x, from.y)} scale(1, 1)`, opacity: 0.9 },
-        { transform: goal, opacity: 0.9, offset: 0.75 }, { transform: goal, opacity: 0 },
-      ], { duration: 600, easing: "ease-in-out" }).onfinish = () => copy.remove();
-    });
-  }
-
-  // The numbers of what is open.
-  const head = choice({ legend: "Head", labels: heads.map((one) => String(one + 1)), onChoose: (i) => change({ head: i }) });
-  const tabs = element("select", { autocomplete: "off", "aria-label": "Numbers that are shown" }), panel = box("attn-arrays");
-  let cells = [], listed = null, drawn = null;
+// The numbers of one array at a time: each opens its sum, and can be set. `open` says which step and array; `show`
+// takes what has been worked out.
+function magnifierOf({ read, change, explain, line, light }) {
+  const { config, words, tokens } = read();
+  const labels = range(config.n_heads, (head) => String(head + 1));
+  const heads = choice({ legend: "Head", labels, onChoose: (head) => change({ head }) });
+  const select = element("select", { autocomplete: "off", "aria-label": "Numbers that are shown" });
+  const panel = box("attn-arrays");
   const setting = slider({ label: "", min: -4, max: 4, onInput: (number) => setTo(number) });
-  const [asked, input, shownNumber] = setting.row.children;
-  const back = button("attn-button", "Take it back", () => change({ changes: read().changes.slice(0, -1) })); // the last one
-  tabs.addEventListener("change", () => {
-    open = { ...open, ...arraysOf(open)[Number(tabs.value)] };
-    showArray();
+  const [asked, input, output] = setting.row.children;
+  const takeBack = () => change({ changes: read().changes.slice(0, -1) }); // the last one
+  const back = button("attn-button", "Take it back", takeBack);
+  let opened = null, chosen = null, shown = null, cells = [], listed = null, drawn = null;
+  select.addEventListener("change", () => {
+    const { place, grad } = arraysOf(shown.steps[opened.step], shown.done, shown.state.backward)[Number(select.value)];
+    opened = { ...opened, place, grad };
+    show(shown);
   });
-
-  const arraysOf = ({ step }) => {
-    const { shows } = shown.steps[step];
-    const both = [false, true].flatMap((grad) => shows.map(([node, ...axes], place) => ({ node, axes, place, grad })));
-    return both.filter(({ node, grad }) => !grad || (shown.state.backward && shown.done.grads.has(node)));
-  };
-
-  function openStrip({ name, grad, part, word }) {
-    stop();
-    const { born: step } = times.get(name);
-    const head = name.includes(", head ") ? part : read().head;
-    const place = shown.all[head][step].shows.findIndex(([node]) => node.name === name);
-    open = { step, place, grad };
-    chosen = null;
-    change({ token: word, head });
-  }
 
   function setTo(number) {
     const { name, i, j } = chosen;
@@ -709,146 +352,190 @@ function build({ read, change, reset, line, tell, explain, retell, draw, address
     change({ changes: [...others, [name, i, j, number]] });
   }
 
-  function showArray() {
-    const { state } = shown;
-    const all = arraysOf(open);
-    const number = Math.max(0, all.findIndex(({ place, grad }) => place === open.place && grad === open.grad));
-    const list = JSON.stringify([open.step, state.head, state.backward]);
-    if (list !== listed) {
-      tabs.replaceChildren(...all.map(({ node, grad }, value) => element("option", { value },
-        `${grad ? "gradient of " : ""}${shortName(node)}${/, head \d+/.exec(node.name) ?? ""}`)));
-    }
-    tabs.value = number;
-    if (list !== listed || number !== drawn) drawArray(all[number]);
-    [listed, drawn] = [list, number];
-    panel.classList.toggle("attn-shares", !all[number].grad && /weights$|probabilities/.test(all[number].node.name));
-    fillArray(all[number]);
-  }
-
   function drawArray({ node, axes: [rowAxis, columnAxis], grad }) {
-    chosen = null;
-    const X = node.value;
     const names = { token: tokens, key: tokens, word: words, "": [""] };
-    const turn = X.cols > WIDEST;
-    const sides = [[rowAxis, X.rows], [columnAxis, X.cols]];
+    const turn = node.value.cols > WIDEST;
+    const sides = [[rowAxis, node.value.rows], [columnAxis, node.value.cols]];
     const [[down, n], [across, m]] = turn ? sides.reverse() : sides;
     const called = (axis, k) => names[axis]?.[k] ?? String(k + 1);
     const headings = (axis, length, scope) => range(length, (k) => heading(scope)(called(axis, k)));
-    cells = grid(n, m, (y, x) => {
+    const nodes = grid(n, m, (y, x) => {
       const [i, j] = turn ? [x, y] : [y, x];
-      const cell = button("attn-cell", "", () => choose());
+      const cell = button("attn-cell", "");
       const choose = () => {
-        chosen = { name: node.name, i, j };
-        fillArray({ node: shown.byName.get(node.name), grad });
+        chosen = { name: node.name, i, j, called: [called(down, y), called(across, x)].filter(Boolean).join(", ") };
+        fillArray(shown.byName.get(node.name), grad);
       };
-      cell.addEventListener("focus", choose);
+      ["focus", "click"].forEach((name) => cell.addEventListener(name, choose));
       explain(cell, () => {
-        const at = { node: shown.byName.get(node.name), i, j };
-        const opened = grad ? openGrad(at, shown.done, shown.state) : openValue(at, shown.state);
-        light(opened.lit);
-        return `${grad ? "Gradient. " : ""}${opened.text}`;
+        const here = { node: shown.byName.get(node.name), i, j };
+        const { lit, text } = grad ? openGrad(here, shown.done, shown.state) : openValue(here, shown.state);
+        light(lit);
+        return `${grad ? "Gradient. " : ""}${text}`;
       });
-      return { cell, i, j, called: [called(down, y), called(across, x)].filter(Boolean).join(", ") };
-    }).flat();
+      cells.push({ cell, i, j });
+      return cell;
+    });
     const { table, lines } = tableOf({
       title: `${grad ? "Gradient: " : ""}${shortName(node)} (${AXES[down]} × ${AXES[across]})`,
-      columns: headings(across, m, "col"), rows: headings(down, n, "row"),
-      cells: range(n, (y) => cells.slice(y * m, (y + 1) * m).map(({ cell }) => cell)),
+      columns: headings(across, m, "col"), rows: headings(down, n, "row"), cells: nodes,
     });
     panel.replaceChildren(box("attn-scroll", table));
-    if (down === "token") lines[shown.state.token].scrollIntoView?.({ block: "nearest" });
+    panel.classList.toggle("attn-shares", !grad && /weights$|probabilities/.test(node.name));
+    const row = lines[down === "token" ? shown.state.token : 0]; // of the word that is followed: it is in view
+    panel.firstChild.scrollTop = row.offsetTop + row.offsetHeight - panel.clientHeight;
   }
 
-  function fillArray({ node, grad }) {
-    const { state, done } = shown;
-    const X = grad ? done.grads.get(node) : node.value;
-    const widest = mostOf(X);
+  function fillArray(node, grad) {
+    const X = grad ? shown.done.grads.get(node) : node.value;
+    const most = mostOf(X);
+    const isSet = (i, j) => !grad && Boolean(node.held?.has(i * X.cols + j));
     cells.forEach(({ cell, i, j }) => {
       const number = at(X, i, j);
       cell.textContent = format(number);
       cell.classList.toggle("attn-minus", number < 0);
-      cell.classList.toggle("attn-set", !grad && Boolean(node.held?.has(i * X.cols + j)));
-      cell.style.setProperty("--attn-w", Number.isFinite(number) ? Math.abs(number) / widest : 0);
+      cell.classList.toggle("attn-set", isSet(i, j));
+      cell.style.setProperty("--attn-w", Number.isFinite(number) ? Math.abs(number) / most : 0);
       cell.setAttribute("aria-pressed", chosen?.i === i && chosen.j === j);
     });
-    const number = chosen && at(X, chosen.i, chosen.j);
-    const fits = chosen !== null && !grad && node.name !== "probabilities" && Number.isFinite(number);
+    const number = chosen ? at(X, chosen.i, chosen.j) : NaN;
+    const fits = !grad && node.name !== "probabilities" && Number.isFinite(number);
     input.disabled = !fits;
-    back.disabled = state.changes.length === 0;
-    asked.textContent = fits ? `Set “${cells.find(({ i, j }) => i === chosen.i && j === chosen.j).called}” to`
-      : grad ? "Gradients follow" : "Press a number";
-    if (!fits) return void (shownNumber.textContent = "");
+    back.disabled = shown.state.changes.length === 0;
+    asked.textContent = fits ? `Set “${chosen.called}” to` : grad ? "Gradients follow" : "Press a number";
+    if (!fits) {
+      output.textContent = "";
+      return;
+    }
     const reach = Math.max(4, Math.ceil(2 * Math.abs(at(node.made ?? X, chosen.i, chosen.j))));
     put(input, { min: -reach, max: reach });
     setting.set(number);
   }
 
-  // Frame what went into a sum.
-  function light(lit) {
-    const is = (name, i, j, grad) => lit.some((one) => one.node.name === name && one.i === i && one.j === j && Boolean(one.grad) === grad);
-    strips.forEach((strip) => strip.cells.forEach((cell, j) => cell.classList.toggle("attn-lit", is(strip.name, strip.word, j, strip.grad))));
+  function show(now) {
+    shown = now;
+    const { state, steps, done } = shown;
+    const all = arraysOf(steps[opened.step], done, state.backward);
+    const number = Math.max(0, all.findIndex(({ place, grad }) => place === opened.place && grad === opened.grad));
+    const list = JSON.stringify([opened.step, state.head, state.backward]);
+    if (list !== listed) {
+      select.replaceChildren(...all.map(({ node, grad }, value) => element("option", { value },
+        `${grad ? "gradient of " : ""}${shortName(node)}${/, head \d+/.exec(node.name) ?? ""}`)));
+    }
+    select.value = number;
+    heads.set(state.head);
+    if (list !== listed || number !== drawn) {
+      chosen = null;
+      cells = [];
+      drawArray(all[number]);
+    }
+    [listed, drawn] = [list, number];
+    fillArray(all[number].node, all[number].grad);
   }
 
-  draw(
-    sentence.row, box("attn-controls", way.row, wantedRow), outcome, stage, box("attn-time", play, previous, time.row, next),
-    title, text, box("attn-magnifier", box("attn-open", tabs, head.row), panel, box("attn-beside-numbers", box("attn-setting", setting.row, back), line)),
+  function open(what) {
+    opened = what;
+    chosen = null;
+  }
+
+  const beside = element("div", {}, box("attn-setting", setting.row, back), line);
+  const node = box("attn-magnifier", box("attn-open", select, heads.row), panel, beside);
+  return { node, open, show, chosen: () => chosen, opened: () => opened };
+}
+
+function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
+  const { config, words, sentences, tokens } = read();
+  const stepsOfAll = ({ nodes }) => range(config.n_heads, (head) => stepsOf(nodes, config, head));
+  const steps = stepsOfAll(work(read()));
+  const count = steps[0].length;
+  const times = timesOf(steps);
+  const nodes = steps.flatMap((own) => own.flatMap(({ shows }) => shows.map(([node]) => node)));
+  const widths = new Map(nodes.map(({ name, value }) => [name, value.cols]));
+  let shown = null; // the state, and what was worked out of it
+
+  const say = (own) => { // what was set of the words that were there goes with them
+    const learned = read().changes.filter(([name]) => shown.byName.get(name).kind === "given");
+    change({ tokens: own, token: own.length - 1, changes: learned });
+  };
+  const sentence = choice({ legend: "Sentence", labels: sentences, onChoose: (i) => say(sentences[i].split(" ")) });
+  const own = wordField({
+    words: tokens, fewest: 1, most: config.n_positions,
+    note: ` of the ${words.length} the model knows: ${words.join(" ")}`,
+    onWords: (given) => {
+      const unknown = given.filter((word) => !words.includes(word));
+      if (unknown.length) return `The model does not know ${unknown.map((word) => `“${word}”`).join(", ")}.`;
+      return say(given);
+    },
+  });
+  const ways = ["forward: the prediction", "backward: the error"];
+  const way = choice({ legend: "Way", labels: ways, onChoose: (i) => change({ backward: i === 1 }) });
+  const options = words.map((word, i) => element("option", { value: i }, word));
+  const select = element("select", { autocomplete: "off" }, ...options);
+  select.addEventListener("change", () => change({ wanted: Number(select.value) }));
+  const asked = element("span", {}, "Next word that would be right");
+  const wanted = element("label", { className: "attn-wanted" }, asked, select);
+  const outcome = element("p", { className: "attn-outcome" });
+  const title = element("p", { className: "attn-step-title", "aria-live": "polite" });
+  const text = element("p", { className: "attn-step-text" });
+
+  const openStrip = ({ name, grad, part, word }) => {
+    walk.stop();
+    const { born: step } = times.get(name);
+    const head = name.includes(", head ") ? part : read().head;
+    magnifier.open({ step, grad, place: steps[head][step].shows.findIndex(([node]) => node.name === name) });
+    change({ token: word, head });
+  };
+  const onWord = (token) => change({ token });
+  const { stage, show, fly, light } = stageOf({ config, tokens, words, steps, widths, onWord, onStrip: openStrip });
+  const walk = walkOf({ read, change, count, attached: () => stage.isConnected });
+  const magnifier = magnifierOf({ read, change, explain, line, light });
+  draw(sentence.row, box("attn-controls", way.row, wanted), outcome, stage, walk.row, title, text, magnifier.node,
     box("attn-controls", own), reset);
-  new ResizeObserver(() => {
-    if (isWide() === wide) return;
-    arrange();
-    paint();
-  }).observe(stage);
 
   return (state) => {
-    const { state: from } = shown ?? {};
+    const from = shown?.state;
     const done = work(state);
-    const all = stepsBy(done);
-    const steps = all[state.head];
-    const now = steps[state.step];
+    const all = stepsOfAll(done);
     const was = state.changes.length ? work({ ...state, changes: [] }) : null;
-    shown = { state, done, all, steps, was, byName: new Map(done.nodes.map((node) => [node.name, node])) };
-    const likeliest = done.shares.map((share, i) => [share, words[i]]).sort(([a], [b]) => b - a).slice(0, 2);
+    const byName = new Map(done.nodes.map((node) => [node.name, node]));
+    shown = { state, done, was, all, steps: all[state.head], byName };
+    const now = shown.steps[state.step];
+    const made = now.shows.at(-1)[0];
     sentence.set(sentences.indexOf(tokens.join(" ")));
     way.set(state.backward ? 1 : 0);
-    head.set(state.head);
     select.value = state.wanted;
-    wantedRow.hidden = !state.backward;
-    outcome.textContent = `${tokens.join(" ")} … ${likeliest.map(([share, word]) => `${word} ${format(share, 3)}`).join(", ")}`
-      + (state.backward ? `. Were “${words[state.wanted]}” right, the loss would be ${format(done.loss)}.` : ".");
-    const place = inWalk(state.step, state);
-    time.set(place);
-    previous.disabled = place === 0;
-    next.disabled = place === count - 1;
+    wanted.hidden = !state.backward;
+    outcome.textContent = outlookOf(done, state);
+    const place = inWalk(state.step, count, state.backward);
+    walk.set(place);
     title.textContent = `Step ${place + 1} of ${count}, ${now.part}: ${now.title}`;
-    const made = now.shows.at(-1)[0];
-    const chapter = CHAPTERS[now.kind];
-    const address = addressOf(chapter);
+    const [chapter, address] = [CHAPTERS[now.kind], addressOf(CHAPTERS[now.kind])];
     text.replaceChildren(
       `${state.backward ? BACKWARD[now.kind] ?? BACKWARD[made.kind] : now.text} `,
       address ? element("a", { href: address }, `Chapter ${chapter}.`) : `Chapter ${chapter}.`);
-    stage.setAttribute("aria-label", `The loom: ${tokens.length} threads, read from below. The arrow keys go from strip to strip, Enter opens one.`);
-    const turned = !from || from.backward !== state.backward;
+    const turned = from?.backward !== state.backward;
     if (turned || from.step !== state.step) {
-      const grad = state.backward;
-      open = { step: state.step, place: grad ? now.shows.findIndex(([node]) => done.grads.has(node)) : now.shows.length - 1, grad };
-      looked = chosen = null;
+      const sent = now.shows.findIndex(([node]) => done.grads.has(node)); // backward, what goes on to the step before
+      magnifier.open({ step: state.step, place: state.backward ? sent : now.shows.length - 1, grad: state.backward });
     }
-    arrange();
-    paint();
-    if (!turned && state.step - from.step === (state.backward ? -1 : 1)) fly(state.step, state.backward);
-    showArray();
-    if (!chosen) {
-      light([]);
-      const elsewhere = `“${tokens[state.token]}”, step ${inWalk(open.step, state) + 1}, ${steps[open.step].title}: these are the numbers.`;
-      tell(open.step === state.step ? seenAt(state.step, all, done, state) : elsewhere);
-    }
+    show(shown);
+    if (!turned && state.step - from.step === (state.backward ? -1 : 1)) fly();
+    magnifier.show(shown);
+    if (magnifier.chosen()) return;
+    const { step } = magnifier.opened();
+    const elsewhere = `step ${inWalk(step, count, state.backward) + 1}, ${shown.steps[step].title}`;
+    light([]);
+    tell(step === state.step ? seenAt(step, all, done, state)
+      : `“${tokens[state.token]}”, ${elsewhere}: these are the numbers.`);
   };
 }
 
 const render = figure({
   label: "One sentence, all the way",
-  names: ["params", "config", "words", "sentences", "tokens", "token", "step", "head", "backward", "wanted", "changes"], build,
-  fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
+  names: [
+    "params", "config", "words", "sentences", "tokens", "token", "step", "head", "backward", "wanted", "changes"],
+  build, fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
 });
 
-export default { render, runMachine, runBack, work, openValue, openGrad, matrixOf, loomOf, stepsOf, timesOf, shownAt };
+export default {
+  render, runMachine, runBack, work, openValue, openGrad, matrixOf, loomOf, stepsOf, timesOf, shownAt };

@@ -43,7 +43,7 @@ class SentenceStepper(Explorable):
     """
 
     _name = "stepper"
-    _esm = read_source("common.js", "machine.js", "stepper.js")
+    _esm = read_source("common.js", "machine.js", "loom.js", "stepper.js")
 
     params = traitlets.Dict()
     config = traitlets.Dict()
