@@ -272,7 +272,7 @@ def test_a_head_that_is_off_writes_nothing(js):
 
 
 CHANGED = [  # of each kind of step one, and of parameters
-    ["layer 1, head 1: Q", 2, 1, 1.5], ["layer 1, head 2: scores", 3, 1, -0.8], ["layer 1, head 1: weights", 4, 2, 0.7],
+    ["layer 1, head 1: Q", 2, 1, 1.5], ["layer 1, head 2: scores", 3, 1, -0.8], ["layer 1, head 1: weights", 4, 2, -30],
     ["layer 1: normalised", 1, 3, -1.25], ["layer 1: hidden", 4, 5, 0.9], ["layer 1: stream", 2, 2, 0.4],
     ["layer 2, head 1: masked scores", 4, 0, 0.6], ["logits", 4, 3, 1.1], ["positions of the tokens", 0, 1, 0.3],
     ["layer 2 / attention / W_V / 1", 2, 1, 1.75], ["layer 1 / mlp / b_1", 0, 4, -0.5], ["embedding", 1, 2, 2.25],
@@ -435,6 +435,13 @@ def test_every_number_of_the_stepper_opens_the_sum_that_makes_it(js, changes):
             assert result is None or result == number or abs(result - number) <= rounding, (name, number, text)
             computed += rounding > 0
     assert computed > 1000
+
+
+def test_a_score_gets_its_gradient_by_the_weight_that_softmax_made_though_another_is_set(js):
+    changes = [["layer 1, head 1: weights", 4, 2, -30]]
+    weight = dict(js(VALUES, stepper(wanted=1).state()))["layer 1, head 1: weights"][4][2]
+    told = dict(js(OPENED, stepper(wanted=1, changes=changes).state()))["gradient of layer 1, head 1: masked scores"]
+    assert told[4 * 5 + 2][1].startswith(f"{weight:.2f} × (0.00 − ")
 
 
 def test_a_sum_of_the_stepper_names_the_numbers_in_it(js):
