@@ -227,15 +227,20 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
   }, ...groups(bars), view, ...groups(feet));
   moveThrough(stage, [feet, ...ofFloor]);
 
-  let wide = null, looked = null, shown = null; // whether there is room, the floor that the keyboard is at, what is shown
+  // Whether there is room, what is above the window, the floor that the keyboard is at, and what is shown.
+  let wide = null, hidden = 0, looked = null, shown = null;
   const isWide = () => (stage.getBoundingClientRect().width || WIDE.width) > NARROWEST;
   const madeFloor = () => strips.find(({ names }) => names.includes(steps[0][shown.state.step].shows.at(-1)[0].name)).floor;
   strips.forEach(({ group, floor }) => group.addEventListener("focus", () => {
     if (!group.matches(":focus-visible")) return; // what is pressed must not move away
     looked = floor;
-    arrange();
+    look();
   }));
-  new ResizeObserver(() => shown && isWide() !== wide && draw()).observe(stage);
+  new ResizeObserver(() => {
+    if (wide === null || isWide() === wide) return;
+    arrange();
+    draw();
+  }).observe(stage);
 
   // Put everything in its place, for the width there is.
   function arrange() {
@@ -274,8 +279,14 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
       put(bar.bar, { width: bar.full });
       put(bar.ghost, { x: gutter });
     });
-    const { y, high } = ofFloor[looked ?? madeFloor()][0]; // of a model of many layers, the window shows what is made
-    world.style.transform = moved(0, Math.min(0, Math.max(window - whole, window / 2 - y - high / 2)));
+    hidden = whole - window;
+  }
+
+  // Of a model of many layers, the window shows what is made, or where the keyboard is.
+  function look() {
+    const { y, high } = ofFloor[looked ?? madeFloor()][0];
+    const middle = Number(view.getAttribute("height")) / 2;
+    world.style.transform = moved(0, Math.min(0, Math.max(-hidden, middle - y - high / 2)));
   }
 
   // What stands in a strip, as numbers or gradients, and the size of the largest of them in all strips of the kind.
@@ -380,7 +391,8 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
     const numbers = reader({ ...done, byName });
     const earlier = was && reader({ ...was, byName: new Map(was.nodes.map((node) => [node.name, node])) });
     const here = new Set(shownNodes(all, state.step).map(({ name }) => name));
-    arrange();
+    if (wide === null) arrange();
+    look();
     ghosts.replaceChildren();
     strips.forEach((strip) => paintStrip(strip, numbers, earlier, here));
     ribbons.forEach((ribbon) => paintRibbon(ribbon, numbers, earlier));
