@@ -68,7 +68,7 @@ class Captions(SphinxTransform):
 
 
 def write_assets(app, exception):
-    """Put beside the pages the explorables, what some of them bring on request, the chapters to download, and the PDF."""
+    """Put beside the pages the explorables, what some of these bring on request, the chapters to load, and the PDF."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")

@@ -1,8 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, drag, fill, hold, key, point, press, touch, words
-from hands import choose, click, fill, key, pick, point, press, touch, train, words
+from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -24,7 +23,6 @@ from attn.figures import (
     OnlineSoftmax,
     ParameterCounter,
     PressTrain,
-    QueryPlane,
     RotaryExplorer,
     ScalingExplorer,
     SelfCheck,
@@ -39,7 +37,7 @@ from attn.figures import (
 from attn.parameters import GPT3
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
-STEP, CELL, TOKEN = ".attn-step", "button.attn-cell", ".attn-token"
+CELL, TOKEN = "button.attn-cell", ".attn-token"
 
 
 def explorer(**changes):
@@ -344,23 +342,36 @@ MOVES = {
         (drag, "d_k", -100, 0),
     ],
     "stepper": [
-        *((touch, STEP, step) for step in (1, 2, 3, 5, 7)),
+        (press, "Next step"),
+        (key, "Step", "ArrowRight"),
+        *[(press, "Next step")] * 2,
         (point, CELL, 3),
-        (press, "Next step →"),
+        *[(press, "Next step")] * 3,
+        (press, "gold"),
         (click, "2"),
-        (click, "gold"),
         (words, "she lost gold and"),
-        (touch, STEP, 13),
+        *[(press, "Next step")] * 2,
+        (press, "layer 1: normalised, “she”"),
+        (point, CELL, 5),
+        (key, "Set “lost, 2” to", "End"),
+        (key, "Set “lost, 2” to", "ArrowLeft"),
+        *[(press, "Next step")] * 3,
+        (key, "Step", "End"),
+        (press, "Take it back"),
+        (press, "Previous step"),
+        (choose, "W"),
+        (point, CELL, 7),
+        (key, "Set “2, gold” to", "Home"),
         (click, "backward: the error"),
         (choose, "gold"),
-        (press, "← Next step"),
-        (touch, STEP, 34),
-        (point, CELL, 40),
-        *((touch, STEP, step) for step in range(33, 16, -1)),
-        (press, "Previous step →"),
-        (click, "forward: the prediction"),
+        (press, "Next step"),
+        (choose, "gradient of gain"),
+        (point, CELL, 2),
+        *[(press, "Next step")] * 17,
+        (press, "Previous step"),
         (click, "<b>Anna lost"),
-        (touch, STEP, 0),
+        (click, "forward: the prediction"),
+        (key, "Step", "Home"),
     ],
     "head_guess": [
         (press, "Head 3.9"),

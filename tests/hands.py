@@ -47,7 +47,8 @@ def press(page, name):
 
 
 def choose(page, option):
-    page.locator("select").select_option(option)
+    offered = page.locator(f'option:text-is("{option}"), option[value="{option}"]')
+    page.locator("select").filter(has=offered).select_option(option)
 
 
 def pick(page, label, option):

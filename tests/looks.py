@@ -9,6 +9,8 @@ LOOK = """(root) => {
   const shade = (node) => rounded(Number(node.style.getPropertyValue("--attn-w")));
   const number = (node, name) => rounded(Number(node.getAttribute(name)));
   const pressed = (node) => node.getAttribute("aria-pressed") === "true";
+  const CELLS = "rect:not(.attn-target, .attn-ground)";
+  const minus = (node) => (node.style.fill.includes("minus") ? "−" : "");
   const inPlane = (x, y) => [(x - 160) / (320 / 6), (160 - y) / (320 / 6)].map(rounded);
   const tenths = (value) => value.replace(/-?[\\d.]+/g, (found) => Math.round(Number(found) * 10) / 10);
   const look = {
@@ -73,6 +75,18 @@ LOOK = """(root) => {
           .concat("visibility").flatMap((name) => node.getAttribute(name) ?? []).map(tenths)
           .map((value) => (value.length > 999 ? value.slice(0, 99) : value))].join(" ")),
     })),
+    strips: list(root, ".attn-now", (strip) => [strip.getAttribute("aria-label"),
+      list(strip, CELLS, (cell) => minus(cell) + Math.round(100 * cell.style.fillOpacity)).join(" "),
+      rounded(strip.style.getPropertyValue("--attn-size"))]),
+    lights: list(root, ".attn-vector:has(.attn-lit)", (strip) => [strip.getAttribute("aria-label"),
+      list(strip, CELLS, (cell, j) => (cell.classList.contains("attn-lit") ? j : "")).join(" ").trim()]),
+    ribbons: list(root, ".attn-ribbon", ({ style }) => style).filter(({ opacity }) => opacity > 0.5)
+      .map(({ strokeWidth, stroke }) => [rounded(parseFloat(strokeWidth)), stroke]).filter(([width]) => width > 0),
+    dots: list(root, ".attn-dot", (dot) => minus(dot) + number(dot, "r")).filter((r) => !/^−?0$/.test(r)),
+    threads: list(root, ".attn-thread.attn-passed", (line) => rounded(parseFloat(line.style.strokeWidth))),
+    outlook: list(root, ".attn-outlook", (bar) => bar).filter((bar) => bar.style.opacity === "1")
+      .map((bar) => [...list(bar, "text", text), number(bar.querySelector(".attn-ghost"), "width")]),
+    was: root.querySelectorAll(".attn-ghosts > *").length,
     cursor: list(root, ".attn-cursor", (line) => [number(line, "x1"), number(line, "x2")]),
   };
   const filled = (part) => Object.fromEntries(Object.entries(part).filter(([, value]) => value.length || value > 0));

@@ -346,21 +346,23 @@ def test_a_chapter_begins_with_the_course_as_a_strip_and_shows_where_it_stands(s
 
 def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
     page = visit((book / CHAPTERS[8]).as_uri())
-    steps, taught = page.locator(".attn-step"), page.locator(".attn-step-text a")
+    step, taught = page.locator(".attn-time input"), page.locator(".attn-step-text a")
     for number, chapter in [(0, 0), (1, 7), (3, 1), (5, 3), (11, 5), (13, 8)]:
-        steps.nth(number).click()
+        step.fill(str(number))
         assert taught.get_attribute("href").partition("#")[0] in ("", (book / CHAPTERS[chapter]).as_uri(), page.url)
         assert taught.inner_text() == f"Chapter {chapter + 1}."
     assert page.said == []
 
 
-def test_in_a_narrow_page_the_word_that_is_followed_stands_alone(visit, book):
-    for width, seen in [(1280, 5), (390, 1)]:
-        page = visit((book / CHAPTERS[8]).as_uri(), width=width)
-        page.locator(".attn-step").nth(3).click()
-        page.get_by_label("gold", exact=True).check()
-        rows = page.locator(".attn-arrays table").last.locator("tbody tr:visible")
-        assert rows.count() == seen and "gold" in rows.all_inner_texts()[seen // 2]
+@pytest.mark.parametrize(("width", "highest"), [(1280, 540), (390, 560)])
+def test_the_whole_machine_and_its_time_are_seen_together(visit, book, width, highest):
+    page = visit((book / CHAPTERS[8]).as_uri(), width=width)
+    page.locator(".attn-time input").fill("3")
+    page.get_by_role("button", name="gold", exact=True).click()
+    stage, time = (page.locator(f".attn-{name}").bounding_box() for name in ("loom", "time"))
+    assert time["y"] + time["height"] - stage["y"] <= highest
+    rows = page.locator(".attn-arrays tbody tr")
+    assert rows.count() == 5 and page.locator(".attn-detail").last.inner_text().startswith("4 numbers for “gold”")
 
 
 def test_the_index_leads_to_the_sections_that_it_names(soups):

@@ -626,6 +626,104 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
     assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
 
 
+# --- the loom --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("backward", [False, True])
+def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward):
+    page = blank(stepper(backward=backward, step=34 * backward), width=width)
+    sizes = """(names) => names.map((name) => {
+      const { top, height } = document.querySelector(name).getBoundingClientRect();
+      return [top + scrollY, height];
+    })"""
+    found = []
+    for _ in range(35):
+        found.append(page.evaluate(sizes, [".attn-explorable", ".attn-loom", ".attn-time", ".attn-magnifier"]))
+        assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
+        page.get_by_role("button", name="Next step").dispatch_event("click")
+    assert all(found[0] == one for one in found)
+    assert found[0][1][1] < 520 and page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_every_strip_of_the_loom_and_every_number_of_it_is_reached_by_the_keyboard(blank):
+    page = blank(stepper())
+    labels = page.locator(".attn-vector, .attn-foot").evaluate_all(
+        "(nodes) => nodes.map((node) => node.getAttribute('aria-label') ?? node.textContent)"
+    )
+    assert page.locator(".attn-loom [tabindex='0']").count() == 1
+    page.locator(".attn-foot").first.focus()
+    met = []
+    for _ in range(1 + 2 * 12 + 4):  # the words, the floors of two layers, and those below and above
+        page.keyboard.press("Home")
+        met.append(page.evaluate(FOCUSED))
+        while True:
+            page.keyboard.press("ArrowRight")
+            if (here := page.evaluate(FOCUSED)) == met[-1]:
+                break
+            met.append(here)
+        page.keyboard.press("ArrowUp")
+    assert sorted(met) == sorted(labels) and len(set(met)) == len(met) == 5 + 5 * 40
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
+    assert page.evaluate(FOCUSED) == "normalised, “<b>Anna”"
+    page.keyboard.press("Enter")
+    arrays = page.get_by_label("Numbers that are shown")
+    assert arrays.locator("option:checked").inner_text() == "normalised"
+    assert page.locator(".attn-foot[aria-pressed=true]").text_content() == "<b>Anna"
+    page.locator(".attn-arrays [tabindex='0']").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".attn-detail").inner_text().endswith("its deviation.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    assert page.locator(".attn-setting output").inner_text() == "4.00"
+    assert page.locator(".attn-arrays .attn-set").inner_text() == "4.00"
+
+
+def test_what_a_change_does_is_seen_beside_what_was_and_can_be_taken_back(blank):
+    page = blank(stepper(step=34, changes=[["layer 1: stream", 4, 1, 2.5]]))
+    root = page.locator(".attn-explorable")
+    changed = root.evaluate(LOOK)
+    assert changed["was"] > 50 and all(width > 0 for *_, width in changed["outlook"])
+    press(page, "Take it back")
+    again = root.evaluate(LOOK)
+    assert "was" not in again and again["outlook"] != changed["outlook"]
+    assert {word: round(width / 452, 3) for word, _, width in changed["outlook"]} == {
+        word: float(share) for word, share, _ in again["outlook"] if word in {one for one, *_ in changed["outlook"]}
+    }
+
+
+def test_strips_fly_to_what_they_make_and_end_as_for_a_reader_who_asked_for_no_motion(blank):
+    looks = {}
+    for motion in ("no-preference", "reduce"):
+        page = blank(stepper(step=8), reduced_motion=motion)
+        press(page, "Next step")
+        flying = page.locator(".attn-flights > *").count()
+        assert flying == (2 * 15 if motion == "no-preference" else 0), (
+            "from each value to each word that may look at it"
+        )
+        page.evaluate("document.getAnimations().forEach((one) => one.finish())")
+        page.wait_for_function("document.querySelectorAll('.attn-flights > *').length === 0")
+        looks[motion] = page.locator(".attn-explorable").evaluate(LOOK)
+    assert looks["no-preference"] == looks["reduce"]
+
+
+def test_the_loom_runs_to_its_end_once_and_stops_when_the_reader_takes_over(blank):
+    page = blank(stepper())
+    page.clock.install()
+    step = page.get_by_role("slider", name="Step")
+    press(page, "▶ Run")
+    page.clock.run_for(40_000)
+    assert step.input_value() == "34" and page.get_by_role("button", name="▶ Run").count() == 1
+    press(page, "▶ Run")
+    page.clock.run_for(3_000)
+    assert 0 < int(step.input_value()) < 10
+    step.press("ArrowRight")
+    taken = step.input_value()
+    page.clock.run_for(10_000)
+    assert step.input_value() == taken and page.get_by_role("button", name="▶ Run").count() == 1
+
+
 # --- in a notebook ---------------------------------------------------------------------------------------------------
 
 
@@ -767,6 +865,14 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),
         (lambda: stepper(tokens=["she"] * 7), r"reads at most 6 words, but 'she she she she she she she' has 7"),
         (lambda: stepper(step=35), r"step must be from 0 to 34, but is 35"),
+        (
+            lambda: stepper(changes=[["layer 3: stream", 0, 0, 1]]),
+            r"a change is the name of an array, .*, but \['layer 3",
+        ),
+        (lambda: stepper(changes=[["stream", 5, 0, 1]]), r"a change is .* but \['stream', 5, 0, 1\] is not"),
+        (lambda: stepper(changes=[["stream", 4, 0, np.nan]]), r"a finite number, but \['stream', 4, 0, nan\] is not"),
+        (lambda: stepper(changes=[["probabilities", 4, 0, 1]]), r"but \['probabilities', 4, 0, 1\] is not"),
+        (lambda: stepper(changes=["stream"]), r"but 'stream' is not"),
         (lambda: stepper(head=2), r"head must be from 0 to 1, but is 2"),
         (lambda: unfit(norm="post"), r"the figure needs norm 'pre', but has 'post'"),
         (lambda: unfit(d_ff=0), r"needs an MLP and keys for each head, but d_ff is 0"),

@@ -34,6 +34,8 @@ from attn.figures import (
     SenseExplorer,
     SoftmaxBackward,
 )
+from attn.figures.stepper import sizes_of
+from attn.interventions import Replace, ReplaceValues
 from attn.layers import layer_norm
 from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary, sinusoid
@@ -73,7 +75,7 @@ def test_a_bar_that_is_dragged_gets_the_score_of_its_weight_or_the_bound_before_
             assert softmax((scores + offset) / temperature)[1] == pytest.approx(weight, abs=0.02)
 
 
-SHOWN = {"tokens": ["a", "b", "c"], "asker": "d", "temperature": 1, "d_k": 2, "scaled": True, "hidden": None}
+ASKED = {"tokens": ["a", "b", "c"], "asker": "d", "temperature": 1, "d_k": 2, "scaled": True, "hidden": None}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ SHOWN = {"tokens": ["a", "b", "c"], "asker": "d", "temperature": 1, "d_k": 2, "s
 )
 def test_asking_computes_what_the_package_computes(js, changes):
     rng = np.random.default_rng(2)
-    state = {**SHOWN, "q": rng.normal(size=2), "K": rng.normal(size=(3, 2)), "V": rng.normal(size=(3, 2)), **changes}
+    state = {**ASKED, "q": rng.normal(size=2), "K": rng.normal(size=(3, 2)), "V": rng.normal(size=(3, 2)), **changes}
     figure = AskShareReceive(**state)
     found = js("attn.ask_share_receive.ask", state)
     assert_allclose(found["weights"], figure.weights, atol=1e-5)
@@ -99,7 +101,7 @@ def test_asking_computes_what_the_package_computes(js, changes):
 def test_longer_vectors_multiply_the_scores_as_much_as_their_spread_grows():
     rng = np.random.default_rng(4)
     q, K = rng.normal(size=(2, 4000, 64))
-    short = AskShareReceive(**SHOWN | {"q": [1, 2], "K": [[1, 0], [0, 1], [1, 1]], "V": np.eye(3, 2), "scaled": False})
+    short = AskShareReceive(**ASKED | {"q": [1, 2], "K": [[1, 0], [0, 1], [1, 1]], "V": np.eye(3, 2), "scaled": False})
     long = AskShareReceive(**short.state() | {"d_k": 64})
     ratio = (q * K).sum(axis=1).std() / (q * K)[:, :2].sum(axis=1).std()
     assert_allclose(
@@ -109,7 +111,7 @@ def test_longer_vectors_multiply_the_scores_as_much_as_their_spread_grows():
 
 def test_learning_walks_against_the_slope_of_the_loss(js):
     K = np.array([[2, 1], [1, 1], [1, 2]])
-    state = {**SHOWN, "q": [0, 1], "K": K, "V": K}
+    state = {**ASKED, "q": [0, 1], "K": K, "V": K}
 
     def loss(q):
         return -np.log(softmax(K @ q / np.sqrt(2))[0])
@@ -558,12 +560,117 @@ def test_a_head_that_is_off_writes_nothing(js):
 # --- the stepper: the sum behind each number -------------------------------------------------------------------------
 
 
+CHANGED = [  # of each kind of step one, and of parameters
+    ["layer 1, head 1: Q", 2, 1, 1.5], ["layer 1, head 2: scores", 3, 1, -0.8], ["layer 1, head 1: weights", 4, 2, -30],
+    ["layer 1: normalised", 1, 3, -1.25], ["layer 1: hidden", 4, 5, 0.9], ["layer 1: stream", 2, 2, 0.4],
+    ["layer 2, head 1: masked scores", 4, 0, 0.6], ["logits", 4, 3, 1.1], ["positions of the tokens", 0, 1, 0.3],
+    ["layer 2 / attention / W_V / 1", 2, 1, 1.75], ["layer 1 / mlp / b_1", 0, 4, -0.5], ["embedding", 1, 2, 2.25],
+]  # fmt: skip
+
+
+def test_the_stepper_knows_the_size_of_each_array_that_can_be_changed(js):
+    for figure in (stepper(), stepper(tokens=["she", "lost"], token=0)):
+        named = "(state) => attn.stepper.work(state).nodes.map(({ name, value }) => [name, [value.rows, value.cols]])"
+        found = dict(js(named, figure.state()))
+        del found["probabilities"], found["positions"]  # the table is shown as the rows that were taken
+        known = sizes_of(TransformerConfig(**figure.config), len(figure.tokens))
+        assert {name: list(size) for name, size in known.items() if name != "positions"} == found
+
+
+RUN_CHANGED = """(state) => {
+  const { nodes, grads, loss } = attn.stepper.work(state);
+  const nested = ({ rows, cols, data }) =>
+    Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)]);
+  const found = [...grads].map(([{ name }, grad]) => [name, nested(grad)]);
+  return [loss, nested(nodes.at(-2).value), Object.fromEntries(found)];
+}"""
+
+
+def as_arrays(part):
+    return {name: as_arrays(inner) for name, inner in part.items()} if isinstance(part, dict) else np.array(part)
+
+
+@pytest.mark.parametrize(
+    ("name", "layer", "after"),
+    [
+        ("stream", 0, "mlp"),
+        ("layer 1: stream after attention", 1, "attention"),
+        ("layer 2: stream", 2, "mlp"),
+        ("V", 2, 1),
+    ],
+)
+def test_a_number_changed_in_the_stream_or_a_value_gives_what_the_package_gives_with_it(js, name, layer, after):
+    figure = stepper(wanted=1)
+    config, params = TransformerConfig(**figure.config), as_arrays(figure.params)
+    tokens = np.array([figure.words.index(word) for word in figure.tokens])
+    with Trace() as trace:
+        decoder(params, config, tokens)
+    if name == "V":
+        name, rows = "layer 2, head 2: V", trace.layers[1].attention.V[1].copy()
+    else:
+        seen = trace.layers[layer - 1]
+        rows = (
+            trace.embedded[0] if layer == 0 else seen.after_attention if after == "attention" else seen.after_mlp
+        ).copy()
+    rows[3, 1] = -1.5
+    place = slice(3, 4)
+    other = ReplaceValues(np.arange(5) == 3, rows, 2, 1) if after == 1 else Replace(place, rows[place], layer, after)
+    with Tape() as tape:
+        logits = decoder(params, config, tokens, interventions=[other])
+    grad = np.zeros_like(logits)
+    grad[-1] = softmax(np.asarray(logits)[-1]) - np.eye(5)[1]
+    grads = tape.gradients(params, (logits, grad))
+    loss, found, found_grads = js(RUN_CHANGED, {**figure.state(), "changes": [[name, 3, 1, -1.5]]})
+    assert_allclose(found, logits, atol=1e-12)
+    assert loss == pytest.approx(-np.log(softmax(np.asarray(logits)[-1])[1]))
+    # the package puts in the whole row, the figure one number of it: only above it have they the same gradients
+    assert_allclose(found_grads["unembedding / W"], grads["unembedding"]["W"], atol=1e-12)
+    if layer < 2:
+        assert_allclose(found_grads["layer 2 / mlp / W_1"], grads["layer 2"]["mlp"]["W_1"], atol=1e-12)
+
+
+def test_a_changed_weight_gives_what_the_package_gives_with_it_and_its_gradients(js):
+    figure = stepper(wanted=1)
+    config, params = TransformerConfig(**figure.config), as_arrays(figure.params)
+    tokens = np.array([figure.words.index(word) for word in figure.tokens])
+    params["layer 1"]["attention"]["W_Q"][1][2, 0] = 1.75
+    params["layer 2"]["mlp"]["b_1"][7] = -2
+    changes = [["layer 1 / attention / W_Q / 1", 2, 0, 1.75], ["layer 2 / mlp / b_1", 0, 7, -2]]
+    with Tape() as tape:
+        logits = decoder(params, config, tokens)
+    grad = np.zeros_like(logits)
+    grad[-1] = softmax(np.asarray(logits)[-1]) - np.eye(5)[1]
+    grads = tape.gradients(params, (logits, grad))
+    _, found, found_grads = js(RUN_CHANGED, {**figure.state(), "changes": changes})
+    assert_allclose(found, logits, atol=1e-12)
+    assert_allclose(found_grads["layer 1 / attention / W_Q / 1"], grads["layer 1"]["attention"]["W_Q"][1], atol=1e-12)
+    assert_allclose(found_grads["embedding"], grads["embedding"], atol=1e-12)
+
+
+@pytest.mark.parametrize("changes", [[one] for one in CHANGED] + [CHANGED], ids=[one[0] for one in CHANGED] + ["all"])
+def test_past_a_number_that_is_set_the_gradients_are_still_those_of_the_loss(js, changes):
+    state = stepper(wanted=1).state()
+
+    def run(*more):
+        return js(RUN_CHANGED, {**state, "changes": [*changes, *more]})
+
+    _, _, grads = run()
+    values = dict(js(VALUES, {**state, "changes": changes}))
+    for name, i, j in [("embedding", 0, 1), ("layer 1 / attention / W_K / 0", 1, 1), ("layer 1 / mlp / W_2", 5, 0),
+                       ("layer 1, head 2: Q", 3, 0), (changes[0][0], changes[0][1], changes[0][2])]:  # fmt: skip
+        here, step = values[name][i][j], 1e-5
+        above, below = (run([name, i, j, here + sign * step])[0] for sign in (1, -1))
+        assert grads[name][i][j] == pytest.approx((above - below) / (2 * step), abs=1e-7), name
+
+
+VALUES = """(state) => attn.stepper.work(state).nodes.map(({ name, value: { rows, cols, data } }) =>
+  [name, Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)])])"""
 OPENED = """(state) => {
   const { work, openValue, openGrad, matrixOf } = attn.stepper, done = work(state);
   const opened = (node, grad) => Array.from(node.value.data, (_, k) => {
     const here = { node, i: Math.floor(k / node.value.cols), j: k % node.value.cols };
     const { text, lit } = grad ? openGrad(here, done, state) : openValue(here, state);
-    const number = (grad ? done.grads.get(node) : node.value).data[k];
+    const number = (grad ? done.grads.get(node) : node.made ?? node.value).data[k];
     return [number === -Infinity ? "hidden" : number, text,
       lit.map(({ node, i, j, grad }) => `${grad ? "gradient of " : ""}${node.name}: ${i}, ${j}`)];
   });
@@ -583,6 +690,7 @@ WORDED = {
 
 def worked_out(text):
     """Return the number that a sum comes to, as it is written, and how far rounding may have led it away."""
+    text = re.sub(r"^You set this number to −?[\d.]+\. Without you it would be −?[\d.∞]+: ", "", text)
     if text in WORDED:
         return WORDED[text], 0
     if "comes after" in text:
@@ -605,14 +713,24 @@ def worked_out(text):
     return total, rounding
 
 
-def test_every_number_of_the_stepper_opens_the_sum_that_makes_it(js):
+@pytest.mark.parametrize("changes", [[], CHANGED], ids=["as it is", "changed"])
+def test_every_number_of_the_stepper_opens_the_sum_that_makes_it(js, changes):
     computed = 0
-    for name, cells in js(OPENED, stepper(wanted=1).state()):
+    opened = js(OPENED, stepper(wanted=1, changes=changes).state())
+    assert sum(text.startswith("You set") for _, cells in opened for _, text, _ in cells) == len(changes)
+    for name, cells in opened:
         for number, text, _ in cells:
             result, rounding = worked_out(text)
             assert result is None or result == number or abs(result - number) <= rounding, (name, number, text)
             computed += rounding > 0
     assert computed > 1000
+
+
+def test_a_score_gets_its_gradient_by_the_weight_that_softmax_made_though_another_is_set(js):
+    changes = [["layer 1, head 1: weights", 4, 2, -30]]
+    weight = dict(js(VALUES, stepper(wanted=1).state()))["layer 1, head 1: weights"][4][2]
+    told = dict(js(OPENED, stepper(wanted=1, changes=changes).state()))["gradient of layer 1, head 1: masked scores"]
+    assert told[4 * 5 + 2][1].startswith(f"{weight:.2f} × (0.00 − ")
 
 
 def test_a_sum_of_the_stepper_names_the_numbers_in_it(js):
@@ -631,6 +749,50 @@ def test_a_sum_of_the_stepper_names_the_numbers_in_it(js):
     back = [place for k in range(5) for place in [f"gradient of {own}Q: {k}, 0", f"{n}: {k}, 1"]]
     assert lit[f"gradient of {W_Q}"][2] == back
     assert lit["gradient of logits"][24] == along("probabilities", (4, 4))
+
+
+LOOM = """(config, n, wide) => {
+  const { width, window, whole, strips } = attn.stepper.loomOf(config, n, wide);
+  const edges = ({ x, y, w, high, names, word }) => [x, y, x + w, y + high, names[0], word];
+  return [width, window, whole, strips.map(edges)];
+}"""
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_the_strips_of_the_loom_stand_apart_on_a_stage_of_one_height(js, wide):
+    config = stepper().config
+    heights = {js(LOOM, {**config, "n_layers": layers}, n, wide)[1] for n in range(1, 9) for layers in (1, 2)}
+    assert len(heights) == 1, "however many words and layers"
+    for n in (1, 2, 5, 8):
+        width, window, whole, strips = js(LOOM, config, n, wide)
+        named = {(name, word) for *_, name, word in strips}
+        assert whole > window and len(named) == len(strips) == n * (2 * (6 * 2 + 6) + 4)
+        assert min(x for x, *_ in strips) > 0 <= min(y for _, y, *_ in strips)
+        assert max(right for _, _, right, *_ in strips) <= width and max(low for _, _, _, low, *_ in strips) <= whole
+        for one, other in itertools.combinations(strips, 2):
+            apart = [one[2] <= other[0] + 1e-9, other[2] <= one[0] + 1e-9, one[3] <= other[1], other[3] <= one[1]]
+            assert any(apart), (one, other)
+
+
+SHOWN = """(state) => {
+  const { loomOf, stepsOf, timesOf, shownAt, work } = attn.stepper, { nodes, grads } = work(state);
+  const all = [0, 1].map((head) => stepsOf(nodes, state.config, head));
+  const { strips } = loomOf(state.config, 1, true), times = timesOf(all);
+  const standing = new Set(strips.flatMap(({ names }) => names));
+  const made = all[0].map((_, step) => all.map((steps) => steps[step].shows.at(-1)[0].name));
+  const seen = (step, backward) => strips.map(({ names }) => shownAt(names, times, step, backward))
+    .filter(({ there }) => there).map(({ name }) => name);
+  return [made, made.map((_, step) => seen(step, false)), made.map((_, step) => seen(step, true)),
+    [...grads.keys()].map(({ name }) => name).filter((name) => standing.has(name))];
+}"""
+
+
+def test_what_a_step_makes_stands_on_the_loom_and_every_gradient_comes_to_it(js):
+    made, forward, backward, graded = js(SHOWN, stepper().state())
+    assert all(set(names) <= set(seen) for names, seen in zip(made, forward)), "forward, with what was made before"
+    assert [len(seen) for seen in forward] == sorted(len(seen) for seen in forward)
+    assert set(forward[0]) == {"embeddings"} and backward[34] == ["logits"]
+    assert set().union(*backward) == set(graded), "backward, from the logits to what the words fetched"
 
 
 def test_a_row_of_places_is_not_taken_for_one_of_words(js):

@@ -20,7 +20,7 @@ from test_book import CHAPTERS
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 LOOKS = f"[...document.querySelectorAll('[data-explorable] .attn-explorable')].map({LOOK})"
-SLIDERS = "[data-explorable] .attn-explorable input[type=range]"
+SLIDERS = "[data-explorable] .attn-explorable input[type=range]:enabled"
 END = "\ue010"  # the key, as WebDriver writes it
 
 

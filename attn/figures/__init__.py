@@ -26,7 +26,6 @@ from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.online import OnlineSoftmax as OnlineSoftmax
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.press_train import PressTrain as PressTrain
-from attn.figures.query_plane import QueryPlane as QueryPlane
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn.figures.scaling import ScalingExplorer as ScalingExplorer
 from attn.figures.self_check import SelfCheck as SelfCheck

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool, Enum, Int, List, TraitError, Unicode
 
 from attn.attention import scaled_dot_product_attention
-from attn.figures.base import Explorable, Number, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Number, Shaped, Words, listed
 
 ADDED = ["", "temperature", "length", "mask", "learning"]
 
@@ -42,7 +42,7 @@ class AskShareReceive(Explorable):
     """
 
     _name = "ask_share_receive"
-    _esm = read_source("common.js", "ask.js", "ask_share_receive.js")
+    _builds_on = ("ask.js",)
 
     tokens = Words("n")
     asker = Unicode()

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Unicode
 
 from attn.attention import scaled_dot_product_attention
-from attn.figures.base import Explorable, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Shaped, Words, listed
 
 
 class AskThreeTimes(Explorable):
@@ -27,7 +27,7 @@ class AskThreeTimes(Explorable):
     """
 
     _name = "ask_three_times"
-    _esm = read_source("common.js", "ask.js", "ask_three_times.js")
+    _builds_on = ("ask.js",)
 
     tokens = Words("n")
     asker = Unicode()

@@ -3,7 +3,7 @@
 from traitlets import Bool
 
 from attn.attention import causal_mask, scaled_dot_product_attention
-from attn.figures.base import Explorable, Place, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Place, Shaped, Words, listed
 
 
 class AttentionExplorer(Explorable):
@@ -22,7 +22,6 @@ class AttentionExplorer(Explorable):
     """
 
     _name = "attention"
-    _esm = read_source("common.js", "attention.js")
 
     tokens = Words("n")
     Q = Shaped("n d_k")

@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, Place, Shaped, read_source
+from attn.figures.base import Explorable, Number, Place, Shaped
 
 
 class BlocksExplorer(Explorable):
@@ -21,7 +21,6 @@ class BlocksExplorer(Explorable):
     """
 
     _name = "blocks"
-    _esm = read_source("common.js", "blocks.js")
 
     mixtures = Shaped("n_heads d_v")
     W_O = Shaped("n_heads d_v d_model")

@@ -2,9 +2,7 @@
 
 import re
 
-from attn.figures.base import FOLDER, read_source
-
-SHARED = ("common.js", "ask.js", "machine.js", "bytepairs.js")  # what the figures' own files build on
+from attn.figures.base import Explorable, read_source
 
 
 def _names(source):
@@ -14,19 +12,18 @@ def _names(source):
 def figure_scripts():
     """Return the script of each figure by its name.
 
-    A page opened from a file cannot load ES modules, so a figure's file becomes a function of what the figures share,
-    which waits in `window.attnExplorables` and returns the exports of the file.
+    A page opened from a file cannot load ES modules, so a figure's file, after those that it builds on, becomes a
+    function of what all figures share, which waits in `window.attnExplorables` and returns the exports of the file.
     """
-    given = _names(read_source(*SHARED))
-    scripts = {}
-    for path in sorted(FOLDER.glob("*.js")):
-        body, _, exports = read_source(path.name).partition("export default ")
-        if exports:
-            used = [name for name in given if re.search(rf"\b{name}\b", body + exports) and name not in _names(body)]
-            scripts[path.stem] = (
-                f'(window.attnExplorables ??= {{}})["{path.stem}"] = ({{ {", ".join(used)} }}) => {{\n{body}'
-                f"return {exports.strip().removesuffix(';')};\n}};\n"
-            )
+    given, scripts = _names(read_source("common.js")), {}
+    for figure in Explorable.__subclasses__():
+        body, _, exports = read_source(*figure._builds_on, f"{figure._name}.js").partition("export default ")
+        own = _names(body)
+        shared = [name for name in given if name not in own and re.search(rf"\b{name}\b", body + exports)]
+        scripts[figure._name] = (
+            f'(window.attnExplorables ??= {{}})["{figure._name}"] = ({{ {", ".join(shared)} }}) => {{\n{body}'
+            f"return {exports.strip().removesuffix(';')};\n}};\n"
+        )
     return scripts
 
 
@@ -35,7 +32,7 @@ def shared_script(*more):
 
     It comes after the scripts of the figures.
     """
-    source = read_source(*SHARED)
+    source = read_source("common.js")
     shared = f"const shared = {{ {', '.join(_names(source))} }};"
     return "\n".join(["(() => {", source, shared, read_source("mount.js"), *more, "})();\n"])
 

@@ -2,7 +2,7 @@
 
 from traitlets import Int
 
-from attn.figures.base import Explorable, read_source
+from attn.figures.base import Explorable
 
 MOST = 20
 
@@ -17,7 +17,6 @@ class CacheExplorer(Explorable):
     """
 
     _name = "cache"
-    _esm = read_source("common.js", "cache.js")
 
     n_tokens = Int(5, min=1, max=MOST)
 

@@ -2,7 +2,7 @@
 
 import traitlets
 
-from attn.figures.base import Explorable, read_source
+from attn.figures.base import Explorable
 from attn.positions import sinusoid
 
 
@@ -19,7 +19,6 @@ class ClockExplorer(Explorable):
     """
 
     _name = "clocks"
-    _esm = read_source("common.js", "clocks.js")
 
     one = traitlets.Int(10)
     other = traitlets.Int(13)

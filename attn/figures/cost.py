@@ -2,7 +2,7 @@
 
 from traitlets import Dict, Int, TraitError, Unicode
 
-from attn.figures.base import Explorable, read_source
+from attn.figures.base import Explorable
 from attn.parameters import TransformerConfig, cache_bytes, count_parameters, pattern_bytes, share_of_pairs
 
 
@@ -22,7 +22,6 @@ class CostExplorer(Explorable):
     """
 
     _name = "cost"
-    _esm = read_source("common.js", "cost.js")
 
     presets = Dict()
     chosen = Unicode()

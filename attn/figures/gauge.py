@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attn.figures.base import Explorable, Number, Shaped, Words, read_source
+from attn.figures.base import Explorable, Number, Shaped, Words
 
 
 class GaugeExplorer(Explorable):
@@ -17,7 +17,6 @@ class GaugeExplorer(Explorable):
     """
 
     _name = "gauge"
-    _esm = read_source("common.js", "gauge.js")
 
     tokens = Words("n")
     Q = Shaped("n d_k")

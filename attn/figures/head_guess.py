@@ -75,7 +75,6 @@ class HeadGuess(Explorable):
     """
 
     _name = "head_guess"
-    _esm = read_source("common.js", "head_guess.js")
     _without_script = "To guess, run this cell in JupyterLab, or open the built book with JavaScript."
     _on_request = ("weights",)
 

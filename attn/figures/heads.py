@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed
 from attn.heads import multi_head_attention
 
 
@@ -24,7 +24,6 @@ class HeadsExplorer(Explorable):
     """
 
     _name = "heads"
-    _esm = read_source("common.js", "heads.js")
 
     tokens = Words("n")
     known = Named("n_known d_model")

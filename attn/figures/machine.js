@@ -2,6 +2,7 @@
 //
 // A matrix is { rows, cols, data }, its numbers row after row in a Float64Array. A node is what one step makes: its
 // name, its kind (a key of KINDS), its inputs, which are nodes as well, and its value. A run is the list of its nodes.
+// Where numbers of a value were set by hand, `made` is the value as it was computed, and `held` has those numbers by place.
 
 function matrix(rows, cols, data = new Float64Array(rows * cols)) {
   return { rows, cols, data };
@@ -220,23 +221,28 @@ const KINDS = {
 
 // Run a decoder of the package: `params` and `config` as attn has them, matrices as nested lists. Heads that are `off`
 // write nothing. A `cache`, a Map that is empty at first, holds the keys and values of all tokens that were read with it;
-// `tokens` are then those that follow. Returns the nodes in order, of which the last is what the model returns.
-function runMachine(params, config, tokens, off = () => false, cache = null) {
+// `tokens` are then those that follow. `changes` are numbers that are set, whatever comes to stand there: each [name of a
+// node, row, column, number]. Returns the nodes in order, of which the last is what the model returns.
+function runMachine(params, config, tokens, off = () => false, cache = null, changes = []) {
   const positions = POSITIONS[config.positions];
   if (!positions) {
     throw new Error(`positions must be one of ${Object.keys(POSITIONS).join(", ")}, but are ${config.positions}`);
   }
   const nodes = [];
   const start = cache?.size ? cache.values().next().value.rows : 0;
-  const make = (kind, name, inputs, options = {}) => {
-    const value = KINDS[kind].value(inputs.map((input) => input.value), options);
-    nodes.push({ kind, name, inputs, options, value });
-    return nodes.at(-1);
+  const add = (node) => {
+    const own = changes.filter(([name]) => name === node.name);
+    if (own.length) {
+      const { value } = node;
+      const held = new Map(own.map(([, i, j, number]) => [i * value.cols + j, number]));
+      Object.assign(node, { held, made: value, value: mapped(value, (number, k) => held.get(k) ?? number) });
+    }
+    nodes.push(node);
+    return node;
   };
-  const leaf = (name, value) => {
-    nodes.push({ kind: "given", name, inputs: [], value });
-    return nodes.at(-1);
-  };
+  const make = (kind, name, inputs, options = {}) =>
+    add({ kind, name, inputs, options, value: KINDS[kind].value(inputs.map((input) => input.value), options) });
+  const leaf = (name, value) => add({ kind: "given", name, inputs: [], value });
   const param = (...path) => {
     const name = path.join(" / ");
     return nodes.find((node) => node.name === name) ?? leaf(name, matrixOf(path.reduce((part, key) => part[key], params)));
@@ -304,13 +310,19 @@ function runMachine(params, config, tokens, off = () => false, cache = null) {
   return nodes;
 }
 
+// What goes on from a node to its inputs of the gradient that arrived: at a number that is set, nothing.
+function passedOn({ held }, grad) {
+  return held ? mapped(grad, (number, k) => (held.has(k) ? 0 : number)) : grad;
+}
+
 // The gradients of all nodes, by node, where `grad` arrives at the last one.
 function runBack(nodes, grad) {
   const found = new Map([[nodes.at(-1), grad]]);
   for (const node of [...nodes].reverse()) {
     const arrived = found.get(node);
     if (!arrived || node.kind === "given") continue;
-    const parts = KINDS[node.kind].back(arrived, node.inputs.map((input) => input.value), node.options, node.value);
+    const values = node.inputs.map((input) => input.value);
+    const parts = KINDS[node.kind].back(passedOn(node, arrived), values, node.options, node.made ?? node.value);
     node.inputs.forEach((input, i) => found.set(input, found.has(input) ? summed(found.get(input), parts[i]) : parts[i]));
   }
   return found;

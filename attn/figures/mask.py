@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool, default
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Shaped, Words, listed
 
 
 class MaskExplorer(Explorable):
@@ -22,7 +22,6 @@ class MaskExplorer(Explorable):
     """
 
     _name = "mask"
-    _esm = read_source("common.js", "mask.js")
 
     tokens = Words("n")
     scores = Shaped("n n")

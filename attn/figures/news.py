@@ -4,7 +4,7 @@ import math
 
 import traitlets
 
-from attn.figures.base import Explorable, Number, read_source
+from attn.figures.base import Explorable, Number
 
 FARTHEST = 40
 
@@ -23,7 +23,6 @@ class NewsExplorer(Explorable):
     """
 
     _name = "news"
-    _esm = read_source("common.js", "news.js")
 
     keeps = Number(0.78)
     score = Number(10.0)

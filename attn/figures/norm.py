@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Shaped, read_source
+from attn.figures.base import Explorable, Shaped
 from attn.layers import layer_norm
 
 
@@ -17,7 +17,6 @@ class NormExplorer(Explorable):
     """
 
     _name = "norm"
-    _esm = read_source("common.js", "norm.js")
 
     x = Shaped("n")
 

@@ -9,7 +9,7 @@ import traitlets
 
 from attn.attention import softmax
 from attn.course import novels
-from attn.figures.base import Explorable, Number, Words, listed, read_source
+from attn.figures.base import Explorable, Number, Words, listed
 from attn.interventions import switch_off
 from attn.transformer import decoder
 
@@ -55,7 +55,7 @@ class NovelReader(Explorable):
     """
 
     _name = "novel_reader"
-    _esm = read_source("common.js", "machine.js", "bytepairs.js", "novel_reader.js")
+    _builds_on = ("machine.js", "bytepairs.js")
 
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Int, TraitError
 
 from attn import softmax
-from attn.figures.base import Explorable, Shaped, read_source
+from attn.figures.base import Explorable, Shaped
 
 
 class OnlineSoftmax(Explorable):
@@ -19,7 +19,6 @@ class OnlineSoftmax(Explorable):
     """
 
     _name = "online"
-    _esm = read_source("common.js", "online.js")
 
     scores = Shaped("n")
     values = Shaped("n")

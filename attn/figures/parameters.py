@@ -2,7 +2,7 @@
 
 from traitlets import Bool, Dict, Int
 
-from attn.figures.base import Explorable, read_source
+from attn.figures.base import Explorable
 from attn.parameters import TransformerConfig, count_parameters
 
 SIZES = ("d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff")
@@ -23,7 +23,6 @@ class ParameterCounter(Explorable):
     """
 
     _name = "parameters"
-    _esm = read_source("common.js", "parameters.js")
 
     presets = Dict()
     d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff = (Int(1, min=1, max=1_000_000) for _ in SIZES)

@@ -65,7 +65,7 @@ class PressTrain(Explorable):
     """
 
     _name = "press_train"
-    _esm = read_source("common.js", "trainer.js", "press_train.js")
+    _builds_on = ("trainer.js",)
     _on_request = ("trained",)
 
     task = traitlets.Unicode("copying")

@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, Shaped, read_source
+from attn.figures.base import Explorable, Number, Shaped
 
 
 class RotaryExplorer(Explorable):
@@ -21,7 +21,6 @@ class RotaryExplorer(Explorable):
     """
 
     _name = "rotary"
-    _esm = read_source("common.js", "rotary.js")
 
     query = Shaped("2")
     key = Shaped("2")

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Number, Place, Shaped, read_source
+from attn.figures.base import Explorable, Number, Place, Shaped
 
 
 class ScalingExplorer(Explorable):
@@ -27,7 +27,6 @@ class ScalingExplorer(Explorable):
     """
 
     _name = "scaling"
-    _esm = read_source("common.js", "scaling.js")
 
     sizes = Shaped("n_sizes", int)
     scores = Shaped("n_sizes n_keys")

@@ -2,7 +2,7 @@
 
 from traitlets import Dict, Int, List, TraitError
 
-from attn.figures.base import Explorable, read_source
+from attn.figures.base import Explorable
 
 
 class SelfCheck(Explorable):
@@ -22,7 +22,6 @@ class SelfCheck(Explorable):
     """
 
     _name = "self_check"
-    _esm = read_source("common.js", "self_check.js")
     _without_script = "To answer, run this cell in JupyterLab, or open the built book with JavaScript."
 
     questions = List(Dict())

@@ -1,6 +1,6 @@
 """One word in several phrases, on its way through the layers of a model."""
 
-from attn.figures.base import Explorable, Place, Shaped, Words, read_source
+from attn.figures.base import Explorable, Place, Shaped, Words
 
 
 class SenseExplorer(Explorable):
@@ -15,7 +15,6 @@ class SenseExplorer(Explorable):
     """
 
     _name = "senses"
-    _esm = read_source("common.js", "senses.js")
 
     phrases = Words("n")
     senses = Words("3")

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool, TraitError
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Number, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Number, Shaped, Words, listed
 
 
 class SoftmaxExplorer(Explorable):
@@ -23,7 +23,6 @@ class SoftmaxExplorer(Explorable):
     """
 
     _name = "softmax"
-    _esm = read_source("common.js", "softmax.js")
 
     tokens = Words("n")
     scores = Shaped("n")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from attn import softmax
-from attn.figures.base import Explorable, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Shaped, Words, listed
 
 
 class SoftmaxBackward(Explorable):
@@ -18,7 +18,6 @@ class SoftmaxBackward(Explorable):
     """
 
     _name = "softmax_back"
-    _esm = read_source("common.js", "softmax_back.js")
 
     tokens = Words("n")
     scores = Shaped("n")

@@ -1,5 +1,6 @@
-// One sentence, all the way: a small transformer from words to the next word's probabilities, step by step, and the
-// error on its way back. Each step shows its arrays; each number opens the sum that made it, and lights what went in.
+// One sentence, all the way: a small transformer as a loom, from words to the next word's probabilities, and the error on
+// its way back. A thread for each word runs upward, vectors are strips of coloured cells on it, weights are ribbons
+// between threads. A strip opens its numbers: each shows the sum that made it, lights what went in, and can be changed.
 
 const WIDEST = 8; // an array of more columns is shown turned over
 
@@ -12,7 +13,7 @@ const CHAPTERS = {
   attended: 6, mlp: 9, stream: 9, logits: 9, probabilities: 9,
 };
 
-// The steps of a run, in order: the box in the picture, what the step is called and does, and the arrays it shows, each
+// The steps of a run, in order: the part of the model, what the step is called and does, and the arrays it shows, each
 // as [node, axis of its rows, axis of its columns]; the last of these is what the step makes.
 function stepsOf(nodes, { n_layers: nLayers }, head) {
   const named = (name) => nodes.find((node) => node.name === name);
@@ -21,11 +22,11 @@ function stepsOf(nodes, { n_layers: nLayers }, head) {
     shown(into, "token", "entry"), shown(`${path} / gain`, "", "entry"), shown(`${path} / bias`, "", "entry"),
     shown(out, "token", "entry")];
   const steps = [];
-  const step = (part, box, kind, title, text, shows) => steps.push({ part, box, kind, title, text, shows });
+  const step = (part, kind, title, text, shows) => steps.push({ part, kind, title, text, shows });
 
-  step("words in", "embedding", "embedding", "Embedding", "Each word fetches its row of a learned table.",
+  step("words in", "embedding", "Embedding", "Each word fetches its row of a learned table.",
     [shown("embedding", "word", "entry"), shown("embeddings", "token", "entry")]);
-  step("words in", "+ position", "positions", "Positions", "A learned row for each place is added, so that the order counts.",
+  step("words in", "positions", "Positions", "A learned row for each place is added, so that the order counts.",
     [shown("embeddings", "token", "entry"), shown("positions of the tokens", "token", "entry"), shown("stream", "token", "entry")]);
   let stream = "stream";
   for (let layer = 1; layer <= nLayers; layer++) {
@@ -35,47 +36,47 @@ function stepsOf(nodes, { n_layers: nLayers }, head) {
     const heads = nodes.filter(({ name }) => name.startsWith(`${prefix}, head`) && name.endsWith("update"));
     const attention = nLayers > 1 ? `attention, layer ${layer}` : "attention";
     const mlp = nLayers > 1 ? `MLP, layer ${layer}` : "MLP";
-    const project = (letter, kind, box, text) => step(attention, box, kind, `The ${kind} of head ${head + 1}`, text,
+    const project = (letter, kind, text) => step(attention, kind, `The ${kind} of head ${head + 1}`, text,
       [shown(normal, "token", "entry"), shown(matrix(letter), "entry", "of the head"), shown(own + letter, "token", "of the head")]);
 
-    step(attention, "norm", "norm", "Normalise", "Each row is brought to mean 0 and deviation 1, then stretched and shifted by learned numbers.",
+    step(attention, "norm", "Normalise", "Each row is brought to mean 0 and deviation 1, then stretched and shifted by learned numbers.",
       norm(stream, `${prefix} / attention / norm`, normal));
-    project("Q", "queries", "q", "What each word asks: its normalised row times a matrix.");
-    project("K", "keys", "k", "What each word can be found by: the same row times another matrix.");
-    step(attention, "scores", "scores", "Scores", "Each query meets each key in a dot product, divided by the root of their length.",
+    project("Q", "queries", "What each word asks: its normalised row times a matrix.");
+    project("K", "keys", "What each word can be found by: the same row times another matrix.");
+    step(attention, "scores", "Scores", "Each query meets each key in a dot product, divided by the root of their length.",
       [shown(`${own}Q`, "token", "of the head"), shown(`${own}K`, "key", "of the head"), shown(`${own}scores`, "token", "key")]);
-    step(attention, "mask", "mask", "Mask", "No word may look at a later one: those scores become −∞.",
+    step(attention, "mask", "Mask", "No word may look at a later one: those scores become −∞.",
       [shown(`${own}scores`, "token", "key"), shown(`${own}masked scores`, "token", "key")]);
-    step(attention, "softmax", "weights", "Weights", "Softmax makes each row of scores into shares of 1.",
+    step(attention, "weights", "Weights", "Softmax makes each row of scores into shares of 1.",
       [shown(`${own}masked scores`, "token", "key"), shown(`${own}weights`, "token", "key")]);
-    project("V", "values", "v", "What each word hands over when it is looked at.");
-    step(attention, "mix", "mixtures", "Mixtures", "Each word gets the average of the values, weighted by its row.",
+    project("V", "values", "What each word hands over when it is looked at.");
+    step(attention, "mixtures", "Mixtures", "Each word gets the average of the values, weighted by its row.",
       [shown(`${own}weights`, "token", "key"), shown(`${own}V`, "key", "of the head"), shown(`${own}mixtures`, "token", "of the head")]);
-    step(attention, "W_O", "update", "What the head writes", "A last matrix brings the mixture back to the width of the stream.",
+    step(attention, "update", "What the head writes", "A last matrix brings the mixture back to the width of the stream.",
       [shown(`${own}mixtures`, "token", "of the head"), shown(matrix("O"), "of the head", "entry"), shown(`${own}update`, "token", "entry")]);
-    step(attention, "+ add", "attended", "Add", "What all heads write is added to the stream.",
+    step(attention, "attended", "Add", "What all heads write is added to the stream.",
       [shown(stream, "token", "entry"), ...heads.map((node) => [node, "token", "entry"]), shown(`${prefix}: stream after attention`, "token", "entry")]);
 
-    step(mlp, "norm", "norm", "Normalise again", "The sum is normalised for the MLP; the stream itself stays as it is.",
+    step(mlp, "norm", "Normalise again", "The sum is normalised for the MLP; the stream itself stays as it is.",
       norm(`${prefix}: stream after attention`, `${prefix} / mlp / norm`, `${prefix}: normalised for the MLP`));
-    step(mlp, "widen", "mlp", "Widen", "Each word alone, its row meets more directions than it has entries; a bias is added.",
+    step(mlp, "mlp", "Widen", "Each word alone, its row meets more directions than it has entries; a bias is added.",
       [shown(`${prefix}: normalised for the MLP`, "token", "entry"), shown(`${prefix} / mlp / W_1`, "entry", "unit"),
         shown(`${prefix} / mlp / b_1`, "", "unit"), shown(`${prefix}: widened`, "token", "unit")]);
-    step(mlp, "ReLU", "mlp", "ReLU", "Negative numbers become zero: these units stay silent.",
+    step(mlp, "mlp", "ReLU", "Negative numbers become zero: these units stay silent.",
       [shown(`${prefix}: widened`, "token", "unit"), shown(`${prefix}: hidden`, "token", "unit")]);
-    step(mlp, "narrow", "mlp", "Narrow", "Each unit that is not silent writes its row, as loudly as it was met.",
+    step(mlp, "mlp", "Narrow", "Each unit that is not silent writes its row, as loudly as it was met.",
       [shown(`${prefix}: hidden`, "token", "unit"), shown(`${prefix} / mlp / W_2`, "unit", "entry"),
         shown(`${prefix} / mlp / b_2`, "", "entry"), shown(`${prefix}: update of the MLP`, "token", "entry")]);
-    step(mlp, "+ add", "stream", "Add again", "What the MLP writes is added too. This is the stream behind the layer.",
+    step(mlp, "stream", "Add again", "What the MLP writes is added too. This is the stream behind the layer.",
       [shown(`${prefix}: stream after attention`, "token", "entry"), shown(`${prefix}: update of the MLP`, "token", "entry"),
         shown(`${prefix}: stream`, "token", "entry")]);
     stream = `${prefix}: stream`;
   }
-  step("next word out", "norm", "norm", "Normalise a last time", "The stream is normalised once more, for reading.",
+  step("next word out", "norm", "Normalise a last time", "The stream is normalised once more, for reading.",
     norm(stream, "norm", "normalised"));
-  step("next word out", "unembed", "logits", "Logits", "Each word of the vocabulary has a direction; the dot product with it, and a bias, is its logit.",
+  step("next word out", "logits", "Logits", "Each word of the vocabulary has a direction; the dot product with it, and a bias, is its logit.",
     [shown("normalised", "token", "entry"), shown("unembedding / W", "entry", "word"), shown("unembedding / b", "", "word"), shown("logits", "token", "word")]);
-  step("next word out", "softmax", "probabilities", "Probabilities", "Softmax makes the logits into probabilities of the next word.",
+  step("next word out", "probabilities", "Probabilities", "Softmax makes the logits into probabilities of the next word.",
     [shown("logits", "token", "word"), shown("probabilities", "token", "word")]);
   return steps;
 }
@@ -99,8 +100,8 @@ const BACKWARD = {
 };
 
 // The whole state of the figure worked out: nodes, gradients by node, probabilities and loss at the last word.
-function work({ params, config, words, tokens, wanted }) {
-  const nodes = runMachine(params, config, tokens.map((word) => words.indexOf(word)));
+function work({ params, config, words, tokens, wanted, changes }) {
+  const nodes = runMachine(params, config, tokens.map((word) => words.indexOf(word)), undefined, null, changes);
   const logits = nodes.at(-1);
   const value = KINDS.softmax.value([logits.value]);
   const last = tokens.length - 1;
@@ -111,8 +112,18 @@ function work({ params, config, words, tokens, wanted }) {
 }
 
 // The sum behind a number, as text, and the numbers in it: each { node, i, j } and whether its gradient is meant.
-function openValue({ node, i, j }, { words, tokens }) {
-  const { kind, inputs, options, value } = node;
+function openValue(cell, state) {
+  const { node, i, j } = cell;
+  const opened = sumBehind(cell, state);
+  const set = node.held?.get(i * node.value.cols + j);
+  if (set === undefined) return opened;
+  const text = `You set this number to ${format(set)}. Without you it would be ${format(at(node.made, i, j))}: ${opened.text}`;
+  return { ...opened, text };
+}
+
+function sumBehind({ node, i, j }, { words, tokens }) {
+  const { kind, inputs, options } = node;
+  const value = node.made ?? node.value;
   const [A, B, C] = inputs.map((input) => input.value);
   const lit = (which, row, column) => ({ node: inputs[which], i: row, j: column });
   const columns = (which, row) => Array.from({ length: inputs[which].value.cols }, (_, k) => lit(which, row, k));
@@ -156,8 +167,9 @@ function openValue({ node, i, j }, { words, tokens }) {
 
 // What one consumer of a node sends back to a number of it; `n` says which of its inputs the node is.
 function sentBack(consumer, n, i, j, grads) {
-  const { kind, inputs, options, value } = consumer;
-  const grad = grads.get(consumer);
+  const { kind, inputs, options } = consumer;
+  const value = consumer.made ?? consumer.value;
+  const grad = passedOn(consumer, grads.get(consumer));
   const [A, B] = inputs.map((input) => input.value);
   const back = (row, column) => ({ node: consumer, i: row, j: column, grad: true });
   const lit = (which, row, column) => ({ node: inputs[which], i: row, j: column });
@@ -223,133 +235,307 @@ function openGrad({ node, i, j }, { nodes, grads, logits }, { wanted, tokens }) 
   return { text, lit: parts.flatMap(([, part]) => part.lit) };
 }
 
+// What is seen at a step, of the word that is followed.
+function seenAt(step, steps, { grads, shares }, { tokens, words, token, backward }) {
+  const quoted = (i) => `“${tokens[i]}”`;
+  const now = steps[0][step];
+  const made = now.shows.at(-1)[0];
+  if (backward) {
+    const along = (wanted) => now.shows.find(([one, axis]) => grads.has(one) && axis === wanted);
+    const [node] = along("key") ?? along("token");
+    const sizes = lengthsOf(grads.get(node));
+    const most = largest(sizes);
+    const other = token === most ? "" : `, ${quoted(token)} one of ${format(sizes[token], 3)}`;
+    const told = `At ${shortName(node)}, ${quoted(most)} has the largest gradient (length ${format(sizes[most], 3)})`;
+    return `${told}${other}.`;
+  }
+  const row = rowOf(made.value, token);
+  const rows = steps.map((own) => rowOf(own[step].shows.at(-1)[0].value, token));
+  const ofHeads = (one) => rows.map((numbers, head) => `${one(numbers)} in head ${head + 1}`).join(", ");
+  const best = (numbers) => `${quoted(largest(numbers))} (${format(Math.max(...numbers))})`;
+  if (now.kind === "scores") return `For ${quoted(token)} the highest score is that of ${ofHeads(best)}.`;
+  if (now.kind === "mask") return `${quoted(token)} may look at ${token + 1} of ${tokens.length} words.`;
+  if (now.kind === "weights") return `${quoted(token)} looks most at ${ofHeads(best)}.`;
+  if (made.kind === "activation") {
+    return `${row.filter((number) => number === 0).length} of ${row.length} units are silent for ${quoted(token)}.`;
+  }
+  if (now.kind === "probabilities") {
+    return `Likeliest after ${quoted(tokens.length - 1)}: “${words[largest(shares)]}” (${format(Math.max(...shares))}).`;
+  }
+  if (made.kind === "add") {
+    const lengths = [now.shows[0][0].value, made.value].map((X) => format(lengthsOf(X)[token]));
+    return `The vector of ${quoted(token)} was ${lengths[0]} long and is now ${lengths[1]}.`;
+  }
+  return `${row.length} numbers for ${quoted(token)}, from ${format(Math.min(...row))} to ${format(Math.max(...row))}.`;
+}
+
+// The likeliest next word and the next but one, with their probabilities.
+function outlookOf({ shares, loss }, { tokens, words, backward, wanted }) {
+  const likeliest = shares.map((share, i) => [share, words[i]]).sort(([a], [b]) => b - a).slice(0, 2);
+  const told = `${tokens.join(" ")} … ${likeliest.map(([share, word]) => `${word} ${format(share, 3)}`).join(", ")}`;
+  return told + (backward ? `. Were “${words[wanted]}” right, the loss would be ${format(loss)}.` : ".");
+}
+
+// A step's place among all in the direction walked, and the step at a place.
+function inWalk(step, count, backward) {
+  return backward ? count - 1 - step : step;
+}
+
+// The walk through all steps: a slider, a step on or back, and a run that ends by itself.
+function walkOf({ read, change, count, attached }) {
+  const walked = () => inWalk(read().step, count, read().backward);
+  const walkTo = (place) => change({ step: inWalk(place, count, read().backward) });
+  let timer = null;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = null;
+    play.textContent = "▶ Run";
+  };
+  const run = () => {
+    if (!attached() || walked() === count - 1) return stop();
+    walkTo(walked() + 1);
+    timer = setTimeout(run, 1000);
+  };
+  const play = button("attn-button", "▶ Run", () => {
+    if (timer) return stop();
+    play.textContent = "Stop";
+    if (walked() === count - 1) walkTo(0);
+    timer = setTimeout(run, 500);
+  });
+  const byHand = (place) => {
+    stop();
+    walkTo(place);
+  };
+  const [previous, next] = [["←", "Previous step", -1], ["→", "Next step", 1]].map(([text, name, by]) => {
+    const node = button("attn-button", text, () => byHand(walked() + by));
+    node.setAttribute("aria-label", name);
+    return node;
+  });
+  const show = (place) => `${place + 1} of ${count}`;
+  const time = slider({ label: "Step", min: 0, max: count - 1, step: 1, show, onInput: byHand });
+  const set = (place) => {
+    time.set(place);
+    previous.disabled = place === 0;
+    next.disabled = place === count - 1;
+  };
+  return { row: box("attn-time", play, previous, time.row, next), set, stop };
+}
+
+// The arrays of a step, and after them, backward, the gradients that came to them.
+function arraysOf({ shows }, { grads }, backward) {
+  const both = [false, true].flatMap((grad) => shows.map(([node, ...axes], place) => ({ node, axes, place, grad })));
+  return both.filter(({ node, grad }) => !grad || (backward && grads.has(node)));
+}
+
+// The numbers of one array at a time: each opens its sum, and can be set. `open` says which step and array; `show`
+// takes what has been worked out.
+function magnifierOf({ read, change, explain, line, light }) {
+  const { config, words, tokens } = read();
+  const labels = range(config.n_heads, (head) => String(head + 1));
+  const heads = choice({ legend: "Head", labels, onChoose: (head) => change({ head }) });
+  const select = element("select", { autocomplete: "off", "aria-label": "Numbers that are shown" });
+  const panel = box("attn-arrays");
+  const setting = slider({ label: "", min: -4, max: 4, onInput: (number) => setTo(number) });
+  const [asked, input, output] = setting.row.children;
+  const takeBack = () => change({ changes: read().changes.slice(0, -1) }); // the last one
+  const back = button("attn-button", "Take it back", takeBack);
+  let opened = null, chosen = null, shown = null, cells = [], listed = null, drawn = null;
+  select.addEventListener("change", () => {
+    const { place, grad } = arraysOf(shown.steps[opened.step], shown.done, shown.state.backward)[Number(select.value)];
+    opened = { ...opened, place, grad };
+    show(shown);
+  });
+
+  function setTo(number) {
+    const { name, i, j } = chosen;
+    const others = read().changes.filter(([other, row, column]) => !(other === name && row === i && column === j));
+    change({ changes: [...others, [name, i, j, number]] });
+  }
+
+  function drawArray({ node, axes: [rowAxis, columnAxis], grad }) {
+    const names = { token: tokens, key: tokens, word: words, "": [""] };
+    const turn = node.value.cols > WIDEST;
+    const sides = [[rowAxis, node.value.rows], [columnAxis, node.value.cols]];
+    const [[down, n], [across, m]] = turn ? sides.reverse() : sides;
+    const called = (axis, k) => names[axis]?.[k] ?? String(k + 1);
+    const headings = (axis, length, scope) => range(length, (k) => heading(scope)(called(axis, k)));
+    const nodes = grid(n, m, (y, x) => {
+      const [i, j] = turn ? [x, y] : [y, x];
+      const cell = button("attn-cell", "");
+      const choose = () => {
+        chosen = { name: node.name, i, j, called: [called(down, y), called(across, x)].filter(Boolean).join(", ") };
+        fillArray(shown.byName.get(node.name), grad);
+      };
+      ["focus", "click"].forEach((name) => cell.addEventListener(name, choose));
+      explain(cell, () => {
+        const here = { node: shown.byName.get(node.name), i, j };
+        const { lit, text } = grad ? openGrad(here, shown.done, shown.state) : openValue(here, shown.state);
+        light(lit);
+        return `${grad ? "Gradient. " : ""}${text}`;
+      });
+      cells.push({ cell, i, j });
+      return cell;
+    });
+    const { table, lines } = tableOf({
+      title: `${grad ? "Gradient: " : ""}${shortName(node)} (${AXES[down]} × ${AXES[across]})`,
+      columns: headings(across, m, "col"), rows: headings(down, n, "row"), cells: nodes,
+    });
+    panel.replaceChildren(box("attn-scroll", table));
+    panel.classList.toggle("attn-shares", !grad && /weights$|probabilities/.test(node.name));
+    const row = lines[down === "token" ? shown.state.token : 0]; // of the word that is followed: it is in view
+    panel.firstChild.scrollTop = row.offsetTop + row.offsetHeight - panel.clientHeight;
+  }
+
+  function fillArray(node, grad) {
+    const X = grad ? shown.done.grads.get(node) : node.value;
+    const most = mostOf(X);
+    const isSet = (i, j) => !grad && Boolean(node.held?.has(i * X.cols + j));
+    cells.forEach(({ cell, i, j }) => {
+      const number = at(X, i, j);
+      cell.textContent = format(number);
+      cell.classList.toggle("attn-minus", number < 0);
+      cell.classList.toggle("attn-set", isSet(i, j));
+      cell.style.setProperty("--attn-w", Number.isFinite(number) ? Math.abs(number) / most : 0);
+      cell.setAttribute("aria-pressed", chosen?.i === i && chosen.j === j);
+    });
+    const number = chosen ? at(X, chosen.i, chosen.j) : NaN;
+    const fits = !grad && node.name !== "probabilities" && Number.isFinite(number);
+    input.disabled = !fits;
+    back.disabled = shown.state.changes.length === 0;
+    asked.textContent = fits ? `Set “${chosen.called}” to` : grad ? "Gradients follow" : "Press a number";
+    if (!fits) {
+      output.textContent = "";
+      return;
+    }
+    const reach = Math.max(4, Math.ceil(2 * Math.abs(at(node.made ?? X, chosen.i, chosen.j))));
+    put(input, { min: -reach, max: reach });
+    setting.set(number);
+  }
+
+  function show(now) {
+    shown = now;
+    const { state, steps, done } = shown;
+    const all = arraysOf(steps[opened.step], done, state.backward);
+    const number = Math.max(0, all.findIndex(({ place, grad }) => place === opened.place && grad === opened.grad));
+    const list = JSON.stringify([opened.step, state.head, state.backward]);
+    if (list !== listed) {
+      select.replaceChildren(...all.map(({ node, grad }, value) => element("option", { value },
+        `${grad ? "gradient of " : ""}${shortName(node)}${/, head \d+/.exec(node.name) ?? ""}`)));
+    }
+    select.value = number;
+    heads.set(state.head);
+    if (list !== listed || number !== drawn) {
+      chosen = null;
+      cells = [];
+      drawArray(all[number]);
+    }
+    [listed, drawn] = [list, number];
+    fillArray(all[number].node, all[number].grad);
+  }
+
+  function open(what) {
+    opened = what;
+    chosen = null;
+  }
+
+  const beside = element("div", {}, box("attn-setting", setting.row, back), line);
+  const node = box("attn-magnifier", box("attn-open", select, heads.row), panel, beside);
+  return { node, open, show, chosen: () => chosen, opened: () => opened };
+}
+
 function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
   const { config, words, sentences, tokens } = read();
-  const say = (own) => change({ tokens: own, token: own.length - 1 });
+  const stepsOfAll = ({ nodes }) => range(config.n_heads, (head) => stepsOf(nodes, config, head));
+  const steps = stepsOfAll(work(read()));
+  const count = steps[0].length;
+  const times = timesOf(steps);
+  const nodes = steps.flatMap((own) => own.flatMap(({ shows }) => shows.map(([node]) => node)));
+  const widths = new Map(nodes.map(({ name, value }) => [name, value.cols]));
+  let shown = null; // the state, and what was worked out of it
+
+  const say = (own) => { // what was set of the words that were there goes with them
+    const learned = read().changes.filter(([name]) => shown.byName.get(name).kind === "given");
+    change({ tokens: own, token: own.length - 1, changes: learned });
+  };
   const sentence = choice({ legend: "Sentence", labels: sentences, onChoose: (i) => say(sentences[i].split(" ")) });
   const own = wordField({
-    words: tokens, fewest: 1, most: config.n_positions, note: ` of the ${words.length} the model knows: ${words.join(" ")}`,
+    words: tokens, fewest: 1, most: config.n_positions,
+    note: ` of the ${words.length} the model knows: ${words.join(" ")}`,
     onWords: (given) => {
       const unknown = given.filter((word) => !words.includes(word));
       if (unknown.length) return `The model does not know ${unknown.map((word) => `“${word}”`).join(", ")}.`;
       return say(given);
     },
   });
-  const way = choice({ legend: "Way", labels: ["forward: the prediction", "backward: the error"], onChoose: (i) => change({ backward: i === 1 }) });
-  const head = choice({ legend: "Head", labels: Array.from({ length: config.n_heads }, (_, i) => String(i + 1)), onChoose: (i) => change({ head: i }) });
-  const token = choice({ legend: "Word that is followed", labels: tokens, onChoose: (i) => change({ token: i }) });
-  const select = element("select", { autocomplete: "off" }, ...words.map((word, i) => element("option", { value: i }, word)));
+  const ways = ["forward: the prediction", "backward: the error"];
+  const way = choice({ legend: "Way", labels: ways, onChoose: (i) => change({ backward: i === 1 }) });
+  const options = words.map((word, i) => element("option", { value: i }, word));
+  const select = element("select", { autocomplete: "off" }, ...options);
   select.addEventListener("change", () => change({ wanted: Number(select.value) }));
-  const wantedRow = element("label", { className: "attn-wanted" }, element("span", {}, "Next word that would be right"), select);
+  const asked = element("span", {}, "Next word that would be right");
+  const wanted = element("label", { className: "attn-wanted" }, asked, select);
   const outcome = element("p", { className: "attn-outcome" });
-
-  const parts = new Map();
-  const boxes = stepsOf(work(read()).nodes, config, 0).map(({ part, box: text, title }, i) => {
-    const node = button("attn-step", text, () => change({ step: i }));
-    node.title = title;
-    parts.set(part, [...(parts.get(part) ?? []), node]);
-    return node;
-  });
-  const picture = element("div", { className: "attn-machine", role: "group", "aria-label": "The picture: each box is a step" },
-    ...[...parts].map(([part, boxesOf]) => element("div", { className: "attn-part", role: "group", "aria-label": part },
-      element("span", { className: "attn-head" }, part), box("attn-flow", ...boxesOf))));
-  picture.addEventListener("keydown", (event) => {
-    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const goal = boxes[boxes.indexOf(event.target) + move];
-    if (!goal) return;
-    event.preventDefault();
-    goal.focus();
-    goal.click();
-  });
-  const onward = (by) => change({ step: read().step + (read().backward ? -by : by) });
-  const previous = button("attn-button", "← Previous step", () => onward(-1));
-  const next = button("attn-button", "Next step →", () => onward(1));
   const title = element("p", { className: "attn-step-title", "aria-live": "polite" });
   const text = element("p", { className: "attn-step-text" });
-  const arrays = box("attn-panes attn-arrays");
 
-  draw(
-    sentence.row, box("attn-controls", own), outcome, picture,
-    box("attn-controls", previous, next, way.row, head.row, wantedRow), token.row, title, text, arrays, line, reset);
-
-  // An array as a table of buttons, each of which opens its sum; `grad` shows gradients in place of numbers.
-  function arrayOf([node, rowAxis, columnAxis], state, done, cellsOf, grad) {
-    const X = grad ? done.grads.get(node) : node.value;
-    const names = { token: tokens, key: tokens, word: words, "": [""] };
-    const turn = X.cols > WIDEST;
-    const axes = [[rowAxis, X.rows], [columnAxis, X.cols]];
-    const [[down, n], [across, m]] = turn ? axes.reverse() : axes;
-    const headings = (axis, length, scope) => Array.from({ length }, (_, k) => heading(scope)(names[axis]?.[k] ?? String(k + 1)));
-    const widest = Math.max(...X.data.map((number) => (Number.isFinite(number) ? Math.abs(number) : 0))) || 1;
-    const cells = grid(n, m, (y, x) => {
-      const [i, j] = turn ? [x, y] : [y, x];
-      const number = at(X, i, j);
-      const cell = button(`attn-cell ${number < 0 ? "attn-minus" : ""}`, format(number));
-      cell.style.setProperty("--attn-w", Number.isFinite(number) ? Math.abs(number) / widest : 0);
-      cellsOf.push({ cell, node, i, j, grad });
-      explain(cell, () => {
-        const opened = grad ? openGrad({ node, i, j }, done, state) : openValue({ node, i, j }, state);
-        cellsOf.forEach((one) => one.cell.classList.toggle("attn-lit", opened.lit.some((part) =>
-          part.node === one.node && part.i === one.i && part.j === one.j && Boolean(part.grad) === one.grad)));
-        return `${grad ? "Gradient. " : ""}${opened.text}`;
-      });
-      return cell;
-    });
-    const { table, lines } = tableOf({
-      title: `${grad ? "Gradient: " : ""}${shortName(node)} (${AXES[down]} × ${AXES[across]})`,
-      columns: headings(across, m, "col"), rows: headings(down, n, "row"), cells,
-    });
-    if (down === "token") lines.forEach((row, y) => row.classList.toggle("attn-other", y !== state.token));
-    cells.flat().forEach((cell) => (cell.tabIndex = -1)); // the tab stop is where a narrow page shows it
-    cells[down === "token" ? state.token : 0][across === "token" ? state.token : 0].tabIndex = 0;
-    if (across === "token") {
-      [...table.rows].forEach((row) => [...row.cells].slice(1).forEach((cell, x) => cell.classList.toggle("attn-other", x !== state.token)));
-    }
-    return box("attn-scroll", table);
-  }
+  const openStrip = ({ name, grad, part, word }) => {
+    walk.stop();
+    const { born: step } = times.get(name);
+    const head = name.includes(", head ") ? part : read().head;
+    magnifier.open({ step, grad, place: steps[head][step].shows.findIndex(([node]) => node.name === name) });
+    change({ token: word, head });
+  };
+  const onWord = (token) => change({ token });
+  const { stage, show, fly, light } = stageOf({ config, tokens, words, steps, widths, onWord, onStrip: openStrip });
+  const walk = walkOf({ read, change, count, attached: () => stage.isConnected });
+  const magnifier = magnifierOf({ read, change, explain, line, light });
+  draw(sentence.row, box("attn-controls", way.row, wanted), outcome, stage, walk.row, title, text, magnifier.node,
+    box("attn-controls", own), reset);
 
   return (state) => {
+    const from = shown?.state;
     const done = work(state);
-    const steps = stepsOf(done.nodes, config, state.head);
-    const now = steps[state.step];
-    const likeliest = done.shares.map((share, i) => [share, words[i]]).sort(([a], [b]) => b - a).slice(0, 2);
-    sentence.set(sentences.indexOf(state.tokens.join(" ")));
-    way.set(state.backward ? 1 : 0);
-    head.set(state.head);
-    token.set(state.token);
-    select.value = state.wanted;
-    wantedRow.hidden = !state.backward;
-    outcome.textContent = `${state.tokens.join(" ")} … ${likeliest.map(([share, word]) => `${word} ${format(share, 3)}`).join(", ")}`
-      + (state.backward ? `. Were “${words[state.wanted]}” right, the loss would be ${format(done.loss)}.` : ".");
-    boxes.forEach((node, i) => {
-      node.setAttribute("aria-current", i === state.step ? "step" : "false");
-      node.tabIndex = i === state.step ? 0 : -1;
-    });
-    picture.classList.toggle("attn-backward", state.backward);
-    const ends = state.backward ? [steps.length - 1, 0] : [0, steps.length - 1];
-    [previous, next].forEach((node, i) => (node.disabled = state.step === ends[i]));
-    const taken = state.backward ? steps.length - state.step : state.step + 1;
-    title.textContent = `Step ${taken} of ${steps.length}: ${now.title}`;
-    next.textContent = state.backward ? "← Next step" : "Next step →";
-    previous.textContent = state.backward ? "Previous step →" : "← Previous step";
+    const all = stepsOfAll(done);
+    const was = state.changes.length ? work({ ...state, changes: [] }) : null;
+    const byName = new Map(done.nodes.map((node) => [node.name, node]));
+    shown = { state, done, was, all, steps: all[state.head], byName };
+    const now = shown.steps[state.step];
     const made = now.shows.at(-1)[0];
-    const chapter = CHAPTERS[now.kind];
-    const address = addressOf(chapter);
+    sentence.set(sentences.indexOf(tokens.join(" ")));
+    way.set(state.backward ? 1 : 0);
+    select.value = state.wanted;
+    wanted.hidden = !state.backward;
+    outcome.textContent = outlookOf(done, state);
+    const place = inWalk(state.step, count, state.backward);
+    walk.set(place);
+    title.textContent = `Step ${place + 1} of ${count}, ${now.part}: ${now.title}`;
+    const [chapter, address] = [CHAPTERS[now.kind], addressOf(CHAPTERS[now.kind])];
     text.replaceChildren(
       `${state.backward ? BACKWARD[now.kind] ?? BACKWARD[made.kind] : now.text} `,
       address ? element("a", { href: address }, `Chapter ${chapter}.`) : `Chapter ${chapter}.`);
-    const cellsOf = [];
-    const values = now.shows.map((one) => arrayOf(one, state, done, cellsOf, false));
-    const back = state.backward ? now.shows.filter(([node]) => done.grads.has(node)) : [];
-    arrays.replaceChildren(...values, ...back.map((one) => arrayOf(one, state, done, cellsOf, true)));
-    tell("Touch a number, or move to it with Tab and the arrow keys: it shows the sum that made it.");
+    const turned = from?.backward !== state.backward;
+    if (turned || from.step !== state.step) {
+      const sent = now.shows.findIndex(([node]) => done.grads.has(node)); // backward, what goes on to the step before
+      magnifier.open({ step: state.step, place: state.backward ? sent : now.shows.length - 1, grad: state.backward });
+    }
+    show(shown);
+    if (!turned && state.step - from.step === (state.backward ? -1 : 1)) fly();
+    magnifier.show(shown);
+    if (magnifier.chosen()) return;
+    const { step } = magnifier.opened();
+    const elsewhere = `step ${inWalk(step, count, state.backward) + 1}, ${shown.steps[step].title}`;
+    light([]);
+    tell(step === state.step ? seenAt(step, all, done, state)
+      : `“${tokens[state.token]}”, ${elsewhere}: these are the numbers.`);
   };
 }
 
 const render = figure({
   label: "One sentence, all the way",
-  names: ["params", "config", "words", "sentences", "tokens", "token", "step", "head", "backward", "wanted"], build,
-  fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
+  names: [
+    "params", "config", "words", "sentences", "tokens", "token", "step", "head", "backward", "wanted", "changes"],
+  build, fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
 });
 
-export default { render, runMachine, runBack, work, openValue, openGrad, matrixOf };
+export default {
+  render, runMachine, runBack, work, openValue, openGrad, matrixOf, loomOf, stepsOf, timesOf, shownAt };

@@ -6,7 +6,7 @@ import numpy as np
 import traitlets
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Place, Words, check_finite, listed, read_source
+from attn.figures.base import Explorable, Place, Words, check_finite, listed
 from attn.parameters import TransformerConfig, shapes
 from attn.transformer import decoder
 
@@ -37,10 +37,13 @@ class SentenceStepper(Explorable):
         Whether gradients are shown.
     wanted : int
         Which of `words` would have been the right next one, for the gradients.
+    changes : list of (str, int, int, float)
+        Numbers that are set, whatever comes to stand there: the name of an array, as "layer 1, head 1: Q" or
+        "layer 1 / attention / W_Q / 0", a row, a column, and the number.
     """
 
     _name = "stepper"
-    _esm = read_source("common.js", "machine.js", "stepper.js")
+    _builds_on = ("machine.js", "loom.js")
 
     params = traitlets.Dict()
     config = traitlets.Dict()
@@ -52,6 +55,7 @@ class SentenceStepper(Explorable):
     head = traitlets.Int(0)
     backward = traitlets.Bool(False)
     wanted = Place("n_words")
+    changes = traitlets.List()
 
     def __init__(self, params, config, words, sentences, **kwargs):
         tokens = kwargs.setdefault("tokens", sentences[0].split())
@@ -81,10 +85,15 @@ class SentenceStepper(Explorable):
         for name, size in {"step": FIRST + A_LAYER * config.n_layers + LAST, "head": config.n_heads}.items():
             if not 0 <= state[name] < size:
                 raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {state[name]}")
+        known = sizes_of(config, len(state["tokens"]))
+        for one in state["changes"]:
+            if not _is_change(one, known):
+                told = "the name of an array, a row and a column of it, and a finite number"
+                raise traitlets.TraitError(f"a change is {told}, but {one!r} is not")
 
     @property
     def probabilities(self):
-        """Of the next word after each word of the sentence: array, shape (n, n_words)."""
+        """Of the next word after each word of the sentence, without `changes`: array, shape (n, n_words)."""
         return softmax(decoder(_arrays(self.params), TransformerConfig(**self.config), self._encoded()))
 
     def _encoded(self):
@@ -94,7 +103,45 @@ class SentenceStepper(Explorable):
         likely = self.probabilities[-1]
         best = np.argsort(-likely)[:2]
         told = listed([self.words[i] for i in best], likely[best], 3)
-        return f"One sentence, all the way: {' '.join(self.tokens)!r} goes on with {told}"
+        changed = f", before {len(self.changes)} of its numbers were changed" if self.changes else ""
+        return f"One sentence, all the way: {' '.join(self.tokens)!r} goes on with {told}{changed}"
+
+
+def sizes_of(config, n):
+    """Return by name the rows and columns of each array that the figure shows of n words, but for the probabilities."""
+    rows = dict.fromkeys(["embeddings", "positions of the tokens", "stream", "normalised"], config.d_model)
+    rows["logits"] = config.vocab_size
+    for layer in range(1, config.n_layers + 1):
+        parts = ["normalised", "stream after attention", "normalised for the MLP", "update of the MLP", "stream"]
+        rows |= {f"layer {layer}: {name}": config.d_model for name in parts}
+        rows |= {f"layer {layer}: {name}": config.d_ff for name in ("widened", "hidden")}
+        for head in range(1, config.n_heads + 1):
+            rows |= {f"layer {layer}, head {head}: {name}": config.d_k for name in ("Q", "K", "V", "mixtures")}
+            rows |= {f"layer {layer}, head {head}: {name}": n for name in ("scores", "masked scores", "weights")}
+            rows[f"layer {layer}, head {head}: update"] = config.d_model
+    return {name: (n, columns) for name, columns in rows.items()} | dict(_matrices(shapes(config)))
+
+
+def _is_change(one, known):
+    """Return whether this is a number that is set at a place which there is."""
+    try:
+        name, row, column, number = one
+        rows, columns = known[name]
+        return row in range(rows) and column in range(columns) and bool(np.isfinite(number))
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _matrices(part, path=()):
+    """Yield name and shape of each matrix of the parameters, heads apart; a vector is one row."""
+    for name, shape in part.items():
+        here = (*path, name)
+        if isinstance(shape, dict):
+            yield from _matrices(shape, here)
+        elif len(shape) == 3:
+            yield from ((" / ".join([*here, str(head)]), shape[1:]) for head in range(shape[0]))
+        else:
+            yield " / ".join(here), (1,) * (2 - len(shape)) + tuple(shape)
 
 
 def _listed(part):

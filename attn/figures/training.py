@@ -2,7 +2,7 @@
 
 from traitlets import Int, List, TraitError
 
-from attn.figures.base import Explorable, Place, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Place, Shaped, Words, listed
 
 
 class TrainingExplorer(Explorable):
@@ -23,7 +23,6 @@ class TrainingExplorer(Explorable):
     """
 
     _name = "training"
-    _esm = read_source("common.js", "training.js")
 
     tokens = Words("n")
     steps = Shaped("n_steps", int)

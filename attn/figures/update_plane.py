@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Unicode
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Named, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Named, Shaped, Words, listed
 
 
 class UpdatePlane(Explorable):
@@ -28,7 +28,6 @@ class UpdatePlane(Explorable):
     """
 
     _name = "update_plane"
-    _esm = read_source("common.js", "update_plane.js")
 
     tokens = Words("n")
     asker = Unicode()

@@ -3,7 +3,7 @@
 import numpy as np
 from traitlets import Int
 
-from attn.figures.base import Explorable, read_source
+from attn.figures.base import Explorable
 
 
 class WalkExplorer(Explorable):
@@ -19,7 +19,6 @@ class WalkExplorer(Explorable):
     """
 
     _name = "walks"
-    _esm = read_source("common.js", "walks.js")
 
     d_k = Int(64, min=1, max=256)
     seed = Int(1, min=0)
