@@ -123,11 +123,6 @@ function handle({ label, onMove, onStep }, ...marks) {
   return { group, set, held: () => grip !== null };
 }
 
-// How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
-function sceneWidth() {
-  return matchMedia("(max-width: 480px)").matches ? 340 : 640;
-}
-
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
@@ -401,6 +396,11 @@ function wordField({ words, fewest = 2, most, note = "", called = "Your own word
     problem.textContent = fits ? onWords(own) ?? "" : `${given}; this figure takes ${range}.`;
   });
   return row;
+}
+
+// How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
+function sceneWidth() {
+  return matchMedia("(max-width: 480px)").matches ? 340 : 640;
 }
 
 // Numbers between 0 and 1 that depend on a word's letters alone, so that the same word always gets the same ones.
