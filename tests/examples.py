@@ -125,6 +125,7 @@ OTHERS = [  # states that no move below leads to
     training_explorer(steps=[0, 3, 5, 9]),
     self_check(),
     self_check(chosen=[1, -1]),
+    SoftmaxExplorer(list("abcdef"), [0] * 6, knobs=True),  # more labels than there is room for above one dot
     BlocksExplorer([[0.25], [2]], [[[1, -1.5]], [[3, 0]]], apart=1, entry=1),
 ]
 MOVES = {
