@@ -54,9 +54,9 @@ def marionette(process):
 def firefox(tmp_path):
     if not FIREFOX:
         pytest.skip("no Firefox on this machine (on Debian: apt install firefox-esr)")
-    settings = {"marionette.port": 0, "ui.prefersReducedMotion": 1}  # any port that is free; nothing glides
-    lines = [f'user_pref("{name}", {value});\n' for name, value in settings.items()]
-    (tmp_path / "user.js").write_text("".join(lines), encoding="utf-8")
+    settings = {"marionette.port": 0, "ui.prefersReducedMotion": 1}  # a port that is free; nothing glides
+    lines = [f'user_pref("{name}", {value});' for name, value in settings.items()]
+    (tmp_path / "user.js").write_text("\n".join(lines), encoding="utf-8")
     command = [FIREFOX, "--headless", "--marionette", "--no-remote", "--profile", tmp_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8") as process:
         try:

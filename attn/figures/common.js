@@ -141,11 +141,6 @@ function handle({ label, onMove, onStep }, ...marks) {
   return { group, set, held: () => grip !== null };
 }
 
-// How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
-function sceneWidth() {
-  return matchMedia("(max-width: 480px)").matches ? 340 : 640;
-}
-
 // Two words on a line of places from 0 to `last`: one is held above the line, one below it by its marks, and between them
 // what moves both by as much. `onMove` is given both places; `set` shows them, on their way from others.
 function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
@@ -468,6 +463,11 @@ function wordField({ words, fewest = 2, most, note = "", called = "Your own word
     problem.textContent = fits ? onWords(own) ?? "" : `${given}; this figure takes ${range}.`;
   });
   return row;
+}
+
+// How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
+function sceneWidth() {
+  return matchMedia("(max-width: 480px)").matches ? 340 : 640;
 }
 
 // Numbers between 0 and 1 that depend on a word's letters alone, so that the same word always gets the same ones.

@@ -91,7 +91,10 @@ function curveOf(tokens, [left, long], base) {
       put(labels[i], { x: at, y: y - 12 - 15 * above[i] });
     });
   };
-  const label = (xs, reach) => (above = lines(xs.map((x) => across(x, reach)), widths));
+  const label = (xs, reach) => {
+    above = lines(xs.map((x) => across(x, reach)), widths);
+    above.forEach((line, i) => (labels[i].textContent = line < 4 ? tokens[i] : line === 4 ? "…" : "")); // all stand below
+  };
   return { group, set, label };
 }
 
