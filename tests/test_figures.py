@@ -858,7 +858,7 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: RotaryExplorer([1, 2], [1, 2, 3]), r"key needs the axes \(2\), but has shape \(3,\)"),
         (lambda: RotaryExplorer([1, 2], [1, 2], query_at=41), r"query_at must be from 0 to 40, but is 41"),
         (lambda: RotaryExplorer([1, 2], [1, 2], np.nan), r"turn needs finite numbers, but has NaN"),
-        (lambda: NormExplorer([1]), r"x needs 2 to 6 entries from -6 to 6, but is \[1.0\]"),
+        (lambda: NormExplorer([1]), r"x needs 2 to 5 entries from -6 to 6, but is \[1.0\]"),
         (lambda: NormExplorer([1, -7]), r"from -6 to 6, but is \[1.0, -7.0\]"),
         (lambda: ClockExplorer(5, 101), r"other must be from 0 to 100, but is 101"),
         (lambda: ClockExplorer(entries=7), r"entries must be even, but is 7"),

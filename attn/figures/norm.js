@@ -32,12 +32,12 @@ function stretched(x, deviation) {
   return apart.map((by) => mean + factor * by);
 }
 
-const ZERO = 124, UNIT = 17, TALL = 46; // the height of zero, and of one before the norm and after it
+const ZERO = 136, UNIT = 13, TALL = 46; // the height of zero, and of one before the norm and after it
 
 function build({ read, change, reset, line, tell, draw }) {
   const n = read().x.length;
   const scene = (role, name, ...nodes) =>
-    drawing("svg", { viewBox: "0 0 340 254", class: "attn-scene", role, "aria-label": name }, ...nodes);
+    drawing("svg", { viewBox: "0 0 340 252", class: "attn-scene", role, "aria-label": name }, ...nodes);
   const columns = (width, unit, className) => {
     const x = (i) => 10 + (width * (i + 0.5)) / n, wide = Math.min(30, (0.6 * width) / n);
     const make = (name) =>
@@ -53,7 +53,11 @@ function build({ read, change, reset, line, tell, draw }) {
         number.textContent = format(entries[i]);
       });
     };
-    return { nodes: [...bars, ...ghosts, ...numbers], x, set, was: (entries) => rise(ghosts, entries) };
+    const was = (entries) => {
+      if (entries) rise(ghosts, entries);
+      ghosts.forEach((ghost) => put(ghost, { visibility: entries ? "visible" : "hidden" }));
+    };
+    return { nodes: [...bars, ...ghosts, ...numbers], x, set, was };
   };
   const raw = columns(226, UNIT, "attn-slate-fill"), normed = columns(320, TALL, "attn-amount");
 
@@ -98,8 +102,8 @@ function build({ read, change, reset, line, tell, draw }) {
 
   return ({ x }, before) => {
     const old = before?.x ?? x, kept = normalise(x), keptBefore = normalise(old);
-    raw.was(old);
-    normed.was(keptBefore);
+    raw.was(before?.x);
+    normed.was(before && keptBefore);
     glide(x, knobs.some((knob) => knob.held()));
     const moved = (now, then) => Math.max(...now.map((entry, i) => Math.abs(entry - then[i])));
     tell(`Mean ${format(meanOf(x))}, standard deviation ${format(deviationOf(x))}: the norm forgets both. `

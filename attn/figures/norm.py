@@ -13,7 +13,7 @@ class NormExplorer(Explorable):
     Parameters
     ----------
     x : array_like, shape (n,)
-        At most 6 entries, from -6 to 6.
+        2 to 5 entries, from -6 to 6.
     """
 
     _name = "norm"
@@ -21,8 +21,8 @@ class NormExplorer(Explorable):
     x = Shaped("n")
 
     def check(self, state):
-        if not 2 <= len(state["x"]) <= 6 or np.abs(state["x"]).max() > 6:
-            raise traitlets.TraitError(f"x needs 2 to 6 entries from -6 to 6, but is {state['x']}")
+        if not 2 <= len(state["x"]) <= 5 or np.abs(state["x"]).max() > 6:
+            raise traitlets.TraitError(f"x needs 2 to 5 entries from -6 to 6, but is {state['x']}")
 
     @property
     def normed(self):

@@ -23,6 +23,7 @@ function column(name, x, wide) {
   const set = (share, before) => {
     rise(bar, share);
     rise(was, before);
+    put(was, { visibility: share === before ? "hidden" : "visible" });
     put(weight, { y: FLOOR - UP * Math.max(share, before) - 6 });
     weight.textContent = format(share);
   };
