@@ -248,6 +248,17 @@ def test_the_corner_of_the_costs_is_dragged_on_one_scale_which_changes_when_it_i
     assert strip.evaluate("node => node.width.baseVal.value") == pytest.approx(12 * before, rel=1e-4)
 
 
+def test_a_finger_reaches_both_grips_of_the_costs_where_they_are_near(blank):
+    page = blank(EACH["cost"], width=390)
+    for target in page.locator(".attn-target").all():
+        reached = """node => {
+          const { x, y, width, height } = node.getBoundingClientRect();
+          const there = document.elementFromPoint(x + width / 2, y + height / 2);
+          return there.closest(".attn-handle") === node.parentElement;
+        }"""
+        assert target.evaluate(reached) and min(target.bounding_box()[side] for side in ("width", "height")) >= 44
+
+
 def test_a_finger_moves_what_it_holds_and_elsewhere_the_page(blank):
     page = blank(EACH["parameters"], width=390, has_touch=True)
     page.evaluate("document.body.style.paddingBottom = '2000px'")
