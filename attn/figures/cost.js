@@ -4,6 +4,7 @@
 const BYTES = 2;
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const STAGE = 320; // units of the drawing
+const OUT = 10; // by which the grips stand outside, so that a finger tells them apart
 const FEWEST = 128;
 const MOST = 2 ** 20;
 
@@ -59,7 +60,7 @@ function build({ read, change, reset, line, tell, draw }) {
     label: "tokens",
     onMove: ([x, y]) => {
       const most = Math.min(MOST, STAGE / view.scale);
-      const held = Math.min(most, (x + y) / 2 / view.scale);
+      const held = Math.min(most, ((x + y) / 2 - OUT) / view.scale);
       change({ n_tokens: Math.max(FEWEST, Math.floor(held / FEWEST) * FEWEST) });
     },
     onStep: ([right, up]) => { // to powers of two
@@ -67,7 +68,7 @@ function build({ read, change, reset, line, tell, draw }) {
       const goal = 2 ** ((step > 0 ? Math.floor(power) : Math.ceil(power)) + step);
       change({ n_tokens: Math.max(FEWEST, Math.min(MOST, goal)) });
     },
-  }, drawing("circle", { cx: 7, cy: 7, r: 7, class: "attn-grip" }));
+  }, drawing("circle", { r: 7, class: "attn-grip" }));
   const edge = handle({
     label: "key heads",
     onMove: ([x]) => {
@@ -79,7 +80,7 @@ function build({ read, change, reset, line, tell, draw }) {
       const place = divisors.indexOf(read().key_heads) + right + up;
       change({ key_heads: divisors[Math.max(0, Math.min(divisors.length - 1, place))] });
     },
-  }, drawing("path", { d: "M0,12 L-8,-4 L8,-4 Z", class: "attn-grip" }));
+  }, drawing("path", { d: "M0,18 L-8,2 L8,2 Z", class: "attn-grip" }));
 
   const [keys, values, square, whole, unit] = 
     ["of-keys", "of-values", "of-patterns", "of-all", "of-all"].map((name) => drawing("rect", { class: `attn-${name}` }));
@@ -116,10 +117,10 @@ function build({ read, change, reset, line, tell, draw }) {
     put(whole, { width: all * scale, height: all * scale });
     const then = before ? sides(before) : { square: 0, strip: 0 };
     [then.strip, then.square].forEach((wide, i) => put(ghosts[i], { width: wide * scale, height: then.square * scale }));
-    corner.set([side, side], now.n_tokens, grouped(now.n_tokens));
-    edge.set([width, -14], now.key_heads, String(now.key_heads));
+    corner.set([side + OUT, side + OUT], now.n_tokens, grouped(now.n_tokens));
+    edge.set([width, -2 * OUT], now.key_heads, String(now.key_heads));
     if (side > 0.7 * STAGE) put(count, { x: side - 10, y: side - 10, "text-anchor": "end" });
-    else put(count, { x: side + 18, y: side + 13, "text-anchor": "start" });
+    else put(count, { x: side + 22, y: side + 15, "text-anchor": "start" });
   });
   const update = () => {
     if (!corner.held()) view = scaleOf(now);
