@@ -93,11 +93,11 @@ def loom_run():
     shapes = [name for name in SHAPES if name not in ("layers", "mask")]
     each = SECONDS * 1000 // (len(shapes) + 1)
     style = (
-        f".run g{{animation:lit {2 * each}ms calc(var(--i)*{each}ms) both}}@keyframes lit{{from{{opacity:.12}}}}"
-        "@media (prefers-reduced-motion:reduce){.run g{animation:none}}"
+        f".r g{{animation:l {2 * each}ms calc(var(--i)*{each}ms) both}}@keyframes l{{from{{opacity:.12}}}}"
+        "@media (prefers-reduced-motion:reduce){.r g{animation:none}}"
     )
     groups = [f'<g style="--i:{i}">{SHAPES[name]}</g>' for i, name in enumerate(shapes)]
-    return _svg("The loom: words become the next word", f'<style>{style}</style><g class="run">{"".join(groups)}</g>')
+    return _svg("The loom: word after word", f'<style>{style}</style><g class="r">{"".join(groups)}</g>')
 
 
 def _svg(title, inner):
