@@ -333,12 +333,13 @@ function attnTrainer() {
   // Call `visit` with the place of each entry of a part, in NumPy's order.
   function eachEntry({ shape, strides, start }, visit) {
     const visitAll = (axis, at) => {
-      if (axis === shape.length) return visit(at);
-      for (let i = 0; i < shape[axis]; i++) visitAll(axis + 1, at + i * strides[axis]);
-      return undefined;
+      if (axis === shape.length) visit(at);
+      else for (let i = 0; i < shape[axis]; i++) visitAll(axis + 1, at + i * strides[axis]);
     };
     visitAll(0, start);
   }
+
+  const LONGEST = 20; // tokens in a row, an even number
 
   // A model for batches of up to `most` tokens. `control` says what is done to it: by head the rule to which it is
   // held, or "off", and the edge that is forbidden.
@@ -353,14 +354,16 @@ function attnTrainer() {
     const rows = (width) => take(most * width);
     const norms = () => ({ Y: rows(d), normal: rows(d), inverse: rows(1) });
     const layersOf = range(layers, (i) => ({
-      number: i + 1, norm: norms(), qkv: rows(wide), weights: take(most * heads * 32), mix: rows(d), after: rows(d),
+      number: i + 1, byToken: i === 0 && positions === "relative",
+      norm: norms(), qkv: rows(wide), weights: take(most * heads * LONGEST), mix: rows(d), after: rows(d),
       ...(ff && { mlpNorm: norms(), hidden: rows(ff), out: rows(d) }),
     }));
     const X0 = rows(d), last = norms(), logits = rows(vocab);
     const dX = rows(d), dY = rows(d), dMix = rows(d), dQkv = rows(wide), dHidden = rows(ff);
-    const turned = take(d * Math.max(wide, ff, vocab)), small = take(dk * 32), dS = take(32 * 32);
+    const turned = take(d * Math.max(wide, ff, vocab)), small = take(dk * LONGEST), dS = take(LONGEST ** 2);
+    const [table, dTable] = range(2, () => take(vocab * wide)); // of layer 1, if all it reads of a place is its token
     const { M, product } = memoryOf(used);
-    const waves = new Float64Array(32 * d);
+    const waves = new Float64Array(LONGEST * d);
     if (positions === "sinusoid") {
       waves.forEach((_, at) => {
         const pair = (at % d) - (at % d % 2);
@@ -404,7 +407,7 @@ function attnTrainer() {
       }
     }
 
-    function normaliseBack({ normal, inverse }, T, path) { // from dY, added to dX
+    function normaliseBack({ normal, inverse }, T, path, to = dX) { // from dY, added to the gradient of what was read
       const gain = P[`${path}norm/gain`], bias = P[`${path}norm/bias`];
       for (let i = 0; i < T; i++) {
         const at = i * d;
@@ -418,7 +421,7 @@ function attnTrainer() {
         }
         const by = M[inverse + i], middle = total / d, slope = along / d;
         for (let j = 0; j < d; j++) {
-          M[dX + at + j] += (M[dY + at + j] * M[gain + j] - middle - M[normal + at + j] * slope) * by;
+          M[to + at + j] += (M[dY + at + j] * M[gain + j] - middle - M[normal + at + j] * slope) * by;
         }
       }
     }
@@ -483,10 +486,12 @@ function attnTrainer() {
       let X = X0;
       for (const layer of layersOf) {
         const path = `layer ${layer.number}/`;
-        normalise(layer.norm, X, T, `${path}attention/`);
-        clear(layer.qkv, T * wide);
-        multiply(layer.qkv, layer.norm.Y, P[`${path}QKV`], T, d, wide);
-        clear(layer.weights, count * heads * n * w);
+        const [from, places, to] = layer.byToken ? [P.embedding, vocab, table] : [X, T, layer.qkv];
+        normalise(layer.norm, from, places, `${path}attention/`);
+        clear(to, places * wide);
+        multiply(to, layer.norm.Y, P[`${path}QKV`], places, d, wide);
+        if (layer.byToken) for (let i = 0; i < T; i++) copy(layer.qkv + i * wide, table + tokens[i] * wide, wide);
+        clear(layer.weights, batch.rows * heads * n * w);
         clear(layer.mix, T * d);
         const manners = range(heads, (h) => manner(layer.number, h, n));
         eachHead(batch, layer, (h, r, q, S, at) => {
@@ -582,9 +587,17 @@ function attnTrainer() {
           product(dq, wide, dS, w, 1, q + d, wide, n, dk, n);
           product(dq + d, wide, dS, 1, w, q, wide, n, dk, n);
         });
-        clear(dY, T * d);
-        multiplyBack(dY, layer.norm.Y, P[`${path}QKV`], dQkv, T, d, wide);
-        normaliseBack(layer.norm, T, `${path}attention/`);
+        const [dRead, places, to] = layer.byToken ? [dTable, vocab, P.embedding + grads] : [dQkv, T, dX];
+        if (layer.byToken) {
+          clear(dTable, vocab * wide);
+          for (let i = 0; i < T; i++) {
+            const row = dTable + tokens[i] * wide;
+            for (let j = 0; j < wide; j++) M[row + j] += M[dQkv + i * wide + j];
+          }
+        }
+        clear(dY, places * d);
+        multiplyBack(dY, layer.norm.Y, P[`${path}QKV`], dRead, places, d, wide);
+        normaliseBack(layer.norm, places, `${path}attention/`, to);
       }
       for (let i = 0; i < T; i++) {
         const to = P.embedding + grads + tokens[i] * d;
