@@ -26,7 +26,7 @@ function sharePicture({ tokens, asker, adds }, onCut) {
   const arrival = { top: 35, height: 110 };
   const parts = tokens.map((token, j) => {
     const [y, y1] = [rows[j], rows[j] + 5];
-    const ribbon = drawing("path", { class: "attn-ribbon" });
+    const ribbon = drawing("path", { class: "attn-band" });
     const bar = drawing("rect", { y: y - 5, height: 10, rx: 3, class: "attn-score" });
     const share = drawing("text", { x: TABLE.percent, y: y1, "text-anchor": "end" });
     const old = drawing("path", { class: "attn-ribbon-before" });
