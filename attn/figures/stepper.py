@@ -10,7 +10,14 @@ from attn.figures.base import Explorable, Place, Words, check_finite, listed
 from attn.parameters import TransformerConfig, shapes
 from attn.transformer import decoder
 
-FITS = {"positions": "learned", "norm": "pre", "activation": "relu", "biases": "mlp", "unembedding": "separate"}
+FITS = {
+    "positions": "learned",
+    "norm": "pre",
+    "norm_type": "layer",
+    "activation": "relu",
+    "biases": "mlp",
+    "unembedding": "separate",
+}
 FIRST, A_LAYER, LAST = 2, 15, 3  # steps before the first layer, in each, and after the last
 
 
