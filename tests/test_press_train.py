@@ -314,7 +314,6 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(blank):
     train(page)
     whole = told(page)
     press(page, "▶ Train")
-    page.get_by_text(re.compile(r"^Step [1-9]")).wait_for()
     press(page, "■ Stop")
     page.get_by_text("It waits at step").wait_for()
     press(page, "▶ Go on")
@@ -323,9 +322,9 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(blank):
 
 
 def test_a_page_that_is_hidden_trains_no_further_until_it_is_asked(blank):
-    page = blank(PressTrain(steps=200))
+    page = blank(PressTrain(steps=3000))
     press(page, "▶ Train")
-    page.get_by_text(re.compile(r"^Step [1-9]")).wait_for()
+    page.locator(".attn-outcome", has_text=re.compile(r"^Step [1-9]")).wait_for()
     page.evaluate(
         """Object.defineProperty(document, "hidden", { value: true, configurable: true });
         document.dispatchEvent(new Event("visibilitychange"));"""
@@ -340,7 +339,17 @@ def test_a_page_that_is_hidden_trains_no_further_until_it_is_asked(blank):
 
 REFUSING = {
     "throws": "<script>Worker = class { constructor() { throw new Error('no'); } }</script>",
-    "site": "<meta http-equiv=Content-Security-Policy content=\"worker-src 'none'\">",
+    "site": """<script>
+      const rule = document.createElement("meta");
+      Object.assign(rule, { httpEquiv: "Content-Security-Policy", content: "worker-src 'none'" });
+      document.head.append(rule);
+    </script>""",
+    "fails": """<script>
+      Worker = class {
+        constructor() { setTimeout(() => this.onerror(new Event("error"))); }
+        postMessage() {}
+      };
+    </script>""",
     "no WebAssembly": "<script>delete window.WebAssembly; Worker = null;</script>",
 }
 

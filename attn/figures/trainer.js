@@ -729,7 +729,7 @@ function attnTrainer() {
     const work = (turn) => {
       if (turn !== turns || !going) return;
       const until = Date.now() + slice;
-      while (!run.over && Date.now() < until) run.advance();
+      do run.advance(); while (!run.over && Date.now() < until);
       going = !run.over;
       report();
       if (going) setTimeout(work, 0, turn);
