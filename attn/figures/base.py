@@ -123,13 +123,13 @@ class Explorable(anywidget.AnyWidget):
     """Base class: a widget that also shows itself as HTML where no kernel runs.
 
     A figure says its `_name`, which is that of its JavaScript as well, and the files that this builds on besides
-    common.js. Its traits are what it shows, in the order of its
-    positional arguments. They are checked together, after each change or at the end of a
-    `with figure.hold_trait_notifications():`; a change that does not fit is taken back.
+    common.js. Its traits are what it shows, in the order of its positional arguments. They are checked together, after
+    each change or at the end of a `with figure.hold_trait_notifications():`; a change that does not fit is taken back.
     """
 
     _css = read_source("figures.css")
     _builds_on = ()
+    _brings = ()  # files that a page of the book brings only when the reader asks
     _on_request = ()  # traits that a page of the book brings only when the reader asks
     _without_script = "To move this figure, run its cell in JupyterLab, or open the built book with JavaScript."
 
@@ -139,7 +139,7 @@ class Explorable(anywidget.AnyWidget):
             traits = {name: value for name, value in vars(cls).items() if isinstance(value, traitlets.TraitType)}
             for trait in traits.values():
                 trait.tag(sync=True)
-            cls._esm = read_source("common.js", *cls._builds_on, f"{cls._name}.js")
+            cls._esm = read_source("common.js", *cls._builds_on, *cls._brings, f"{cls._name}.js")
             cls._shown = list(traits)
             cls._fits = traitlets.validate(*traits)(Explorable._check_together)
         super().__init_subclass__(**kwargs)

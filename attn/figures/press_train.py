@@ -65,7 +65,7 @@ class PressTrain(Explorable):
     """
 
     _name = "press_train"
-    _builds_on = ("trainer.js",)
+    _brings = ("trainer.js",)
     _on_request = ("trained",)
 
     task = traitlets.Unicode("copying")
