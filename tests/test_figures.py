@@ -333,6 +333,7 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
         found.append(page.evaluate(sizes, [".attn-explorable", ".attn-loom", ".attn-time", ".attn-magnifier"]))
         assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
         page.get_by_role("button", name="Next step").dispatch_event("click")
+    assert page.get_by_role("slider", name="Step", exact=False).count() == 1
     assert all(found[0] == one for one in found)
     assert found[0][1][1] < 520 and page.evaluate("document.documentElement.scrollWidth") == width
 
