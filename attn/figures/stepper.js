@@ -460,8 +460,8 @@ function magnifierOf({ read, change, explain, line, light }) {
     chosen = null;
   }
 
-  const beside = element("div", {}, box("attn-setting", setting.row, back), line);
-  const node = box("attn-magnifier", box("attn-open", select, heads.row), panel, beside);
+  const node = box("attn-magnifier", box("attn-open", select, heads.row, back), panel,
+    element("div", {}, box("attn-setting", setting.row), line));
   return { node, open, show, chosen: () => chosen, opened: () => opened };
 }
 
