@@ -668,6 +668,7 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
         found.append(page.evaluate(sizes, [".attn-explorable", ".attn-loom", ".attn-time", ".attn-magnifier"]))
         assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
         page.get_by_role("button", name="Next step").dispatch_event("click")
+    assert page.get_by_role("slider", name="Step", exact=False).count() == 1
     assert all(found[0] == one for one in found)
     assert found[0][1][1] < 520 and page.evaluate("document.documentElement.scrollWidth") == width
 
@@ -717,6 +718,31 @@ def test_what_a_change_does_is_seen_beside_what_was_and_can_be_taken_back(blank)
     assert {word: round(width / 452, 3) for word, _, width in changed["outlook"]} == {
         word: float(share) for word, share, _ in again["outlook"] if word in {one for one, *_ in changed["outlook"]}
     }
+
+
+def test_a_number_is_dragged_and_only_while_it_is_held_and_what_is_hidden_is_not(blank):
+    page = blank(stepper(step=2))
+    cell, handled = page.locator(".attn-arrays .attn-cell").nth(5), page.locator(".attn-setting output")
+    before = float(cell.inner_text().replace("−", "-"))
+    cell.scroll_into_view_if_needed()
+    box = cell.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 50, y)
+    assert float(cell.inner_text().replace("−", "-")) == pytest.approx(before + 1) == float(handled.inner_text())
+    page.mouse.move(x - 300, y)
+    assert float(handled.inner_text().replace("−", "-")) == pytest.approx(before - 6), "the slider reaches as far"
+    page.mouse.up()
+    page.mouse.move(x + 3, y)
+    assert float(cell.inner_text().replace("−", "-")) == pytest.approx(before - 6)
+    assert page.locator(".attn-vector .attn-set").count() == page.locator(".attn-arrays .attn-set").count() == 1
+    page.get_by_role("slider", name="Step").fill("6")
+    hidden = page.locator(".attn-arrays .attn-cell", has_text="∞").first
+    hidden.hover()
+    page.mouse.down()
+    page.mouse.move(x + 100, y)
+    assert hidden.inner_text() == "−∞" and page.locator(".attn-setting input").is_disabled()
 
 
 def test_strips_fly_to_what_they_make_and_end_as_for_a_reader_who_asked_for_no_motion(blank):

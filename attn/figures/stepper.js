@@ -352,6 +352,27 @@ function magnifierOf({ read, change, explain, line, light }) {
     change({ changes: [...others, [name, i, j, number]] });
   }
 
+  // What is chosen can be set: no gradient, no probability, and no score that is hidden.
+  function canBeSet(node, grad) {
+    return !grad && chosen !== null && node.name !== "probabilities" && Number.isFinite(at(node.value, chosen.i, chosen.j));
+  }
+
+  // A number is taken hold of, and set by going to the left or to the right.
+  function dragged(cell, choose, numberNow) {
+    let grip = null;
+    cell.addEventListener("pointerdown", ({ clientX, pointerId }) => {
+      choose();
+      const number = numberNow();
+      if (number === false) return;
+      grip = [clientX, number];
+      cell.setPointerCapture(pointerId);
+    });
+    cell.addEventListener("pointermove", ({ clientX }) => {
+      if (grip && clientX !== grip[0]) setTo(Math.round(100 * grip[1] + 2 * (clientX - grip[0])) / 100);
+    });
+    ["pointerup", "pointercancel"].forEach((name) => cell.addEventListener(name, () => (grip = null)));
+  }
+
   function drawArray({ node, axes: [rowAxis, columnAxis], grad }) {
     const names = { token: tokens, key: tokens, word: words, "": [""] };
     const turn = node.value.cols > WIDEST;
@@ -367,6 +388,7 @@ function magnifierOf({ read, change, explain, line, light }) {
         fillArray(shown.byName.get(node.name), grad);
       };
       ["focus", "click"].forEach((name) => cell.addEventListener(name, choose));
+      dragged(cell, choose, () => canBeSet(shown.byName.get(node.name), grad) && at(shown.byName.get(node.name).value, i, j));
       explain(cell, () => {
         const here = { node: shown.byName.get(node.name), i, j };
         const { lit, text } = grad ? openGrad(here, shown.done, shown.state) : openValue(here, shown.state);
@@ -398,18 +420,18 @@ function magnifierOf({ read, change, explain, line, light }) {
       cell.style.setProperty("--attn-w", Number.isFinite(number) ? Math.abs(number) / most : 0);
       cell.setAttribute("aria-pressed", chosen?.i === i && chosen.j === j);
     });
-    const number = chosen ? at(X, chosen.i, chosen.j) : NaN;
-    const fits = !grad && node.name !== "probabilities" && Number.isFinite(number);
+    const fits = canBeSet(node, grad);
     input.disabled = !fits;
     back.disabled = shown.state.changes.length === 0;
-    asked.textContent = fits ? `Set “${chosen.called}” to` : grad ? "Gradients follow" : "Press a number";
+    asked.textContent = fits ? `Set “${chosen.called}” to` : grad ? "Gradients follow" : "Press or drag a number";
     if (!fits) {
       output.textContent = "";
       return;
     }
-    const reach = Math.max(4, Math.ceil(2 * Math.abs(at(node.made ?? X, chosen.i, chosen.j))));
+    const [number, made] = [X, node.made ?? X].map((Y) => Math.abs(at(Y, chosen.i, chosen.j)));
+    const reach = Math.max(4, Math.ceil(Math.max(number, 2 * made)));
     put(input, { min: -reach, max: reach });
-    setting.set(number);
+    setting.set(at(X, chosen.i, chosen.j));
   }
 
   function show(now) {
@@ -438,8 +460,8 @@ function magnifierOf({ read, change, explain, line, light }) {
     chosen = null;
   }
 
-  const beside = element("div", {}, box("attn-setting", setting.row, back), line);
-  const node = box("attn-magnifier", box("attn-open", select, heads.row), panel, beside);
+  const node = box("attn-magnifier", box("attn-open", select, heads.row, back), panel,
+    element("div", {}, box("attn-setting", setting.row), line));
   return { node, open, show, chosen: () => chosen, opened: () => opened };
 }
 
