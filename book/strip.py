@@ -1,10 +1,12 @@
-"""The strip at the head of each chapter: you are here."""
+"""The head of each page: the loom, with what a chapter explains lit, and the strip of all chapters."""
 
 import re
 from functools import cache
 from html import escape
 
 import nbformat
+
+from .loom_mark import loom_mark, loom_run
 
 SWITCH = (
     '<div class="attn-switch"><label class="attn-done attn-show-all"><input type="checkbox" autocomplete="off"> '
@@ -21,9 +23,11 @@ def strip_in(path):
 
 
 def show_where(app, pagename, templatename, context, doctree):
-    """Let each chapter begin with the course as a strip, the present one marked. The switch of guesses stands below the
-    first one, and on another page where it has room for it."""
+    """Let each chapter begin with the loom and the course as a strip, the present one marked, and the book with the loom
+    at work. The switch of guesses stands below the first one, and on another page where it has room for it."""
     context["body"] = context.get("body", "").replace('<div class="attn-switch"></div>', SWITCH)
+    if app.builder.name == "html" and pagename == "chapters/index":
+        context["body"] = f'<div class="attn-loom">{loom_run()}</div>' + context["body"]
     chapters = [name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)]
     if app.builder.name != "html" or pagename not in chapters:
         return
@@ -35,8 +39,9 @@ def show_where(app, pagename, templatename, context, doctree):
         text = strip_in(app.env.doc2path(name)) or title
         return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{text}</a></li>'
 
+    loom = f'<div class="attn-loom">{loom_mark(int(pagename[9:11]))}</div>'
     strip = f'<nav class="attn-strip" aria-label="You are here"><ol>{"".join(map(box, chapters))}</ol></nav>'
-    context["body"] = strip + GUESS.sub(rf"\g<0>{SWITCH}", context["body"], count=1)
+    context["body"] = loom + strip + GUESS.sub(rf"\g<0>{SWITCH}", context["body"], count=1)
 
 
 def setup(app):
