@@ -10,6 +10,7 @@ from attn.course import novels
 from attn.course.recordings import read_recording
 from recordings.novels import learn, made_up_names, reader_that_copies, repeats, tellings
 
+FIVE = read_recording("told_twice")["runs"]
 READER = read_recording("reader_that_copies")
 COPIER = READER["runs"]["that copies"]
 
@@ -186,6 +187,8 @@ def test_the_reader_copies_names_that_no_novel_has_and_reads_novels_nearly_as_we
     names = COPIER["made-up names"]
     assert names["second"][0] < 0.4 * names["another was read"][0] < 0.4 * names["by frequency"]
     assert abs(books["made-up names"]["second"][0] - books["made-up names"]["another was read"][0]) < 0.5
+    words = "made-up words told twice"
+    assert COPIER[words][1] < 0.6 * COPIER[words][2] < 0.6 * books[words][2]
     without = COPIER["made-up names, heads off"]
     assert without["copying"][1] < 0.1 < 0.6 < min(right for _, right, _ in without["others"])
 
@@ -193,3 +196,21 @@ def test_the_reader_copies_names_that_no_novel_has_and_reads_novels_nearly_as_we
 def test_a_page_can_have_the_reader_that_copies_instead():
     (about, numbers), (other, others) = novels.for_a_page(), novels.for_a_page("copying")
     assert about == other and len(numbers) == len(others) and numbers != others
+
+
+def test_five_models_of_five_learn_to_copy_and_none_without_texts_told_twice():
+    for run, without in zip(FIVE["with texts told twice"], FIVE["without"]):
+        assert run["random, again"][-1] < 3 < 12 < without["random, again"][-1]
+        assert np.max(without["copying"]) < 0.1 and not without["at the end"]["heads that copy"]
+        a_tenth, _, nine_tenths = run["change"]["second telling: a tenth, half, nine tenths"]
+        assert run["change"]["one back: half"] < run["change"]["copying: half"] and nine_tenths - a_tenth <= 130
+        assert_heads_copy(run["at the end"])
+
+
+def assert_heads_copy(end):
+    """Assert that the heads that copy do it: without them, with others off, given alone, and given another's values."""
+    off, given = (end[key]["random"] for key in ("heads off", "values of another"))
+    assert off["copying"][0] < 0.02 and off["one back"][0] < 0.05
+    assert min(share for share, _ in off["others"]) > 0.85 * off["nothing"][0]
+    assert off["all but both"][0] > 0.85 * off["nothing"][0]
+    assert given["copying"][0] < 0.01 and given["copying"][1] > 0.8 * given["none"][0]

@@ -8,12 +8,15 @@ from attn.course.novels import CONFIG
 
 from .copying import FRAMES
 from .reading import mean
+from .repeats import made_up
+from .tellings import twice
 
 NAMES = [  # of six tokens each, so that one can take the place of another
     "Trundlewick", "Maplecroft", "Gristlewood", "Hobblestone", "Fizzlewig", "Bramblehurst",
     "Quillfeather", "Dunderdale", "Nettlefold", "Ravensbourne", "Xantippo", "Ulverdoke",
 ]  # fmt: skip
 LONG, N_PASSAGES = 6, 40
+N_TEXTS, N_WORDS, N_TOKENS = 24, 20, 40  # texts of made-up words, as a reader may type them
 
 
 def twice_in_frames(tokenizer, first=NAMES, second=NAMES):
@@ -77,3 +80,18 @@ def in_passages(params, names):
     lost, mentions = novels.losses(params, rows), mentions[:, 1:]
     kinds = {"first": mentions == 1, "second": mentions == 2, "later": mentions > 2, "no name": mentions == 0}
     return {kind: [int(here.sum()), mean(lost[here], 3)] for kind, here in kinds.items()}
+
+
+def words_told_twice(params, tokenizer):
+    """Return the loss of made-up words told once, again, and behind others, and the share right once and again.
+
+    Unlike random tokens, these are small pieces of words, of which the same ones come in many words.
+    """
+    rng = np.random.default_rng(0)
+    texts = [" ".join(made_up(rng).lower() for _ in range(N_WORDS)) for _ in range(N_TEXTS)]
+    once = np.array([tokenizer.encode(f" {text}")[:N_TOKENS] for text in texts])
+    told, behind_others = twice(once), np.concatenate([np.roll(once, 1, axis=0), once], axis=1)
+    lost, other = (novels.losses(params, rows) for rows in (told.rows, behind_others))
+    right = decoder(params, CONFIG, told.rows[:, :-1]).argmax(axis=-1) == told.rows[:, 1:]
+    losses = [mean(told.first(lost), 3), mean(told.second(lost), 3), mean(told.second(other), 3)]
+    return losses + [mean(told.first(right)), mean(told.second(right))]

@@ -119,6 +119,7 @@ def measure(params, tokenizer, held, told, often, names, heads):
             "copying": made_up_names.given_another(params, tokenizer, copying),
             "others": [made_up_names.given_another(params, tokenizer, heads) for heads in others],
         },
+        "made-up words told twice": made_up_names.words_told_twice(params, tokenizer),
         "made-up names in passages": made_up_names.in_passages(params, names),
         "quoting": [name(head) for head in most_on_the_mark(marks)],
         "quotations": places.measure(params, tokenizer, held),
