@@ -166,7 +166,7 @@ def test_the_readers_training_begins_as_it_was_recorded_and_goes_on_where_it_was
     np.testing.assert_allclose(kept[0], [7.778668, 7.809321, 7.806079, 7.677819], atol=2e-4)
 
 
-def test_the_reader_loses_and_copies_what_was_recorded(params, held, tokenizer):
+def test_the_reader_loses_and_copies_what_was_recorded(params, held):
     assert novels.losses(params, held.rows).mean() == pytest.approx(READER["runs"]["held out"]["that copies"], abs=2e-4)
     told = tellings.texts(held)
     heads = tellings.heads_of(params, told)
@@ -177,8 +177,23 @@ def test_the_reader_loses_and_copies_what_was_recorded(params, held, tokenizer):
             share, lost = COPIER["heads off"][kind]["copying" if off else "nothing"]
             found = tellings.second_telling(params, one, off)
             assert found == [pytest.approx(share, abs=0.01), pytest.approx(lost, abs=0.01)]
-    names = made_up_names.at_the_end(params, made_up_names.twice_in_frames(tokenizer))
-    assert names == [pytest.approx(found, abs=0.02) for found in COPIER["made-up names"]["second"]]
+
+
+def test_made_up_names_and_words_cost_the_reader_what_was_recorded(params, held, tokenizer):
+    tokens = tokenizer.encode(novels.read_text())
+    found = made_up_names.mentioned(params, tokenizer, np.bincount(tokens, minlength=len(tokenizer.words)))
+    for key, recorded in COPIER["made-up names"].items():
+        np.testing.assert_allclose(found[key], recorded, atol=0.02, err_msg=key)
+    heads = [tuple(map(int, head.split("."))) for head in READER["runs"]["heads that copy"]]
+    off = made_up_names.without_heads(params, tokenizer, heads, [])["copying"]
+    np.testing.assert_allclose(off, COPIER["made-up names, heads off"]["copying"], atol=0.02)
+    given = made_up_names.given_another(params, tokenizer, heads)
+    np.testing.assert_allclose(given, COPIER["made-up names, values of another"]["copying"], atol=0.02)
+    words = made_up_names.words_told_twice(params, tokenizer)
+    np.testing.assert_allclose(words, COPIER["made-up words told twice"], atol=0.02)
+    names = repeats.Names(held.rows.ravel(), tokenizer, repeats.names_of(tokens, tokenizer), 129)
+    for key, (count, loss) in made_up_names.in_passages(params, names).items():
+        assert [count, pytest.approx(loss, abs=0.02)] == COPIER["made-up names in passages"][key], key
 
 
 def test_the_reader_copies_names_that_no_novel_has_and_reads_novels_nearly_as_well():
