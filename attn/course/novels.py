@@ -80,12 +80,12 @@ def dequantize(flat):
 
 
 def model_file(number=SHIPPED):
-    """Return the name of the file that holds one of the five models."""
+    """Return the name of the file of one of the five models, or of "copying", which was trained on from the book's."""
     return "model.npz" if number == SHIPPED else f"model_{number}.npz"
 
 
 def read_model(number=SHIPPED):
-    """Return the parameters of one of the five models as they were rounded for it: 0 to 4, of which 1 is the book's."""
+    """Return the parameters of a model as they were rounded for it: 0 to 4, of which 1 is the book's, or "copying"."""
     with np.load(FOLDER / model_file(number)) as flat:
         return dequantize(dict(flat))
 
@@ -223,8 +223,12 @@ def looks_from(params, rows, asking, interventions=()):
 # --- for a page without Python --------------------------------------------------------------------
 
 
-def for_a_page():
-    """Return what a page needs to run the model.
+def for_a_page(number=SHIPPED):
+    """Return what a page needs to run a model.
+
+    Parameters
+    ----------
+    number : int or "copying"
 
     Returns
     -------
@@ -233,7 +237,7 @@ def for_a_page():
     numbers : bytes
         The arrays in this order, as `quantize` made them: the scales of a matrix, float32, stand in front of it.
     """
-    with np.load(FOLDER / "model.npz") as flat:
+    with np.load(FOLDER / model_file(number)) as flat:
         arrays = {name: array for name, array in flat.items() if not name.endswith("/scale")}
         parts = [flat[f"{name}/scale"].tobytes() if array.ndim > 1 else b"" for name, array in arrays.items()]
     tokenizer = read_tokenizer()

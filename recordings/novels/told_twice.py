@@ -1,0 +1,101 @@
+"""Train the models of chapter 15 further, with short texts told twice among the novels, and without: copying.
+
+    .venv/bin/python -m recordings.novels.told_twice
+
+takes about half an hour, and writes attn/data/recordings/told_twice.json. Whoever stops it goes on later behind the
+last model that was measured.
+"""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from attn.course import novels
+from attn.course.recordings import mean_losses, write_recording
+from attn.threads import on_one_thread
+from attn.training import Adam
+
+from .learn import REACHED, gradients, keep
+from .repeats import passage, passage_again, random_again
+from .tellings import changes, exchanged, heads_of, named, texts, watch, without_heads
+
+SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md; and random tokens"
+FOLDER = Path(__file__).parent
+EVERY, SEEDS, STEPS = 10, range(5), 400
+KINDS = {"with texts told twice": (True,), "without": (False,)}
+LENGTH, ROWS = 48, 24
+RANDOM, PASSAGES = (12, 5, 16), (4, 6, 20)  # how many rows, and after how many tokens they come again, from and to
+
+
+def batch(rng, tokens, told_twice):
+    """Return the rows of a step: array of int, shape (ROWS, LENGTH)."""
+    (n_random, *periods), (n_passages, *lengths) = RANDOM, PASSAGES
+    rows = []
+    if told_twice:
+        rows += [random_again(rng, LENGTH, *periods)[0] for _ in range(n_random)]
+        rows += [passage_again(rng, tokens, LENGTH, *lengths) for _ in range(n_passages)]
+    return np.array(rows + [passage(rng, tokens, LENGTH) for _ in range(ROWS - len(rows))])
+
+
+@on_one_thread
+def learn(seed, told_twice, n_taken=STEPS):
+    """Return what happens to one of the five models while it is trained on, and what its heads are worth then."""
+    tokenizer, rng = novels.read_tokenizer(), np.random.default_rng(seed)
+    tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
+    told = texts(held)
+    adam, losses, seen = Adam(novels.read_model(seed)), [], [watch(novels.read_model(seed), held, told)]
+    for step in range(1, n_taken + 1):
+        loss, grads = gradients(adam.params, batch(rng, tokens, told_twice))
+        adam.step(grads, 3e-3 * min(1, step / 30), clip=1.0)
+        losses.append(loss)
+        if step % EVERY == 0:
+            seen.append(watch(adam.params, held, told))
+    if n_taken == STEPS:
+        keep(reached_by(seed, told_twice), **adam.state())
+    seen = {key: [one[key] for one in seen] for key in seen[0]}
+    return {
+        "seed": seed,
+        "loss": mean_losses(losses, EVERY),
+        **seen,
+        **({"change": changes(seen, EVERY)} if told_twice else {}),
+        "at the end": worth(adam.params, told),
+    }
+
+
+def reached_by(seed, told_twice):
+    """Return the name of the file that holds what a model has reached: it lies beside those of its first training."""
+    return f"seed {seed} {'with' if told_twice else 'without'} texts told twice"
+
+
+def worth(params, told):
+    """Return which heads look one back and which copy, and what the second telling is without them."""
+    one_back, copying = heads_of(params, told)
+    found = {"heads one back": named(one_back), "heads that copy": named(copying)}
+    if copying:
+        found["heads off"] = without_heads(params, told, one_back, copying)
+        found["values of another"] = exchanged(params, told, one_back, copying)
+    return found
+
+
+def measure_all(name, learn, **more):
+    """Measure all models of both kinds, where it was stopped, and write the recording."""
+    folder = REACHED.parent / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, how in KINDS.items():
+        for seed in SEEDS:
+            path = folder / f"{seed} {kind}.json"
+            if not path.exists():
+                began = time.time()
+                found = learn(seed, *how)
+                path.write_text(json.dumps({"seconds": time.time() - began, "run": found}), encoding="utf-8")
+    kept = {kind: [json.loads((folder / f"{seed} {kind}.json").read_text()) for seed in SEEDS] for kind in KINDS}
+    start = time.time() - sum(one["seconds"] for ones in kept.values() for one in ones)
+    runs = {kind: [one["run"] for one in ones] for kind, ones in kept.items()}
+    write_recording(name, FOLDER / f"{name}.py", runs, source=SOURCE, licence="CC BY 4.0", start=start, **more)
+
+
+if __name__ == "__main__":
+    REACHED.mkdir(parents=True, exist_ok=True)
+    measure_all("told_twice", learn, every=EVERY)
