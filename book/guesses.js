@@ -117,7 +117,7 @@ function curveGuess({ right, at, across, along, scale, digits, why }) {
     cx: x(i), r: 7, class: "attn-mine-point", tabindex: 0, role: "slider",
     "aria-label": `${along}, ${across} ${shown(one)}`, "aria-valuemin": scale[0], "aria-valuemax": scale[1],
   }));
-  const grips = at.map((_, i) => drawing("circle", { cx: x(i), r: 28, class: "attn-grip" })); // for a finger
+  const grips = at.map((_, i) => drawing("circle", { cx: x(i), r: 28, class: "attn-reach" })); // for a finger
   const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-axes", role: "group", "aria-label": `Your curve: ${along}` },
     drawing("path", { class: "attn-axis", d: `M${left} 4V${height - foot + 4}H${width - 4}` }),
     ...scale.map((end) => label(shown(end), { x: left - 6, y: y(end) + 4, "text-anchor": "end" })),

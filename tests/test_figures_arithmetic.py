@@ -41,6 +41,12 @@ from attn.parameters import GPT3, TransformerConfig, count_parameters
 from attn.positions import rotary, sinusoid
 
 
+@pytest.mark.parametrize("name", EACH)
+def test_a_notebook_loads_a_module_in_which_no_name_is_given_twice(name):
+    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", str(type(EACH[name])._esm), re.MULTILINE)
+    assert len(names) > 20 and [name for name in names if names.count(name) > 1] == []
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("n", "d_k", "d_v", "size"), [(2, 3, 5, 1), (5, 2, 3, 1), (7, 5, 2, 30)])
 def test_the_attention_explorer_computes_what_the_package_computes(js, causal, n, d_k, d_v, size):

@@ -24,7 +24,7 @@ function pull(state, goal) {
 
 const inside = (q) => q.map((entry, d) => Math.max(-EDGE[d], Math.min(d ? 2.9 : EDGE[d], entry)));
 const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
-const percent = (weight) => `${format(100 * weight, 1)} %`;
+const percent = (weight) => `${format(100 * weight, 1)}\u00a0%`;
 
 function scene(wide, height, label, ...nodes) {
   return drawing("svg", { viewBox: `0 0 ${wide} ${height}`, class: "attn-scene", role: "img", "aria-label": label }, ...nodes);
@@ -52,8 +52,8 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
   const along = line("attn-along"), trail = drawing("polyline", { class: "attn-trail" });
   const ghost = line("attn-ask-shaft attn-ghost"), shaft = line("attn-ask-shaft");
   const towards = planeArrow("attn-pull", inPlane);
-  const mean = drawing("circle", { r: 7, class: "attn-foot" }), meanName = drawing("text", {}, "mean key");
-  const feet = K.map(() => [line("attn-fall"), drawing("circle", { r: 4, class: "attn-foot" })]);
+  const mean = drawing("circle", { r: 7, class: "attn-fallen" }), meanName = drawing("text", {}, "mean key");
+  const feet = K.map(() => [line("attn-fall"), drawing("circle", { r: 4, class: "attn-fallen" })]);
   const middle = [0, 1].map((d) => sum(K.map((k) => k[d])) / K.length);
   const keys = K.map((k, j) => {
     const [x, y] = inPlane(k);

@@ -521,7 +521,7 @@ function keepingFocus(root, work) {
 
 // The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
 // to draw, to report, and to read and change the state; it returns what shows a state in what it drew, beside the state
-// before the reader's last move (null where there is none), whose ghost may stay. It is called again when something has
+// before the reader's last move (null where that changed nothing), whose ghost may stay. It is called again when something has
 // changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
 function figure({ label, names, fixed = () => [], build }) {
   return ({ model, el, addressOf = () => null, load = null }) => {
@@ -543,7 +543,7 @@ function figure({ label, names, fixed = () => [], build }) {
         before = null;
       }
       drawn = now;
-      update(state, before);
+      update(state, JSON.stringify(before) === JSON.stringify(state) ? null : before);
       means.retell();
     };
     const reset = button("attn-button", "Start again", () => {

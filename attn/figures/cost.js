@@ -84,7 +84,7 @@ function build({ read, change, reset, line, tell, draw }) {
 
   const [keys, values, square, whole, unit] = 
     ["of-keys", "of-values", "of-patterns", "of-all", "of-all"].map((name) => drawing("rect", { class: `attn-${name}` }));
-  const ghosts = [0, 1].map(() => drawing("rect", { class: "attn-ghost" }));
+  const ghosts = [0, 1].map(() => drawing("rect", { class: "attn-ghost attn-outlined" }));
   const count = drawing("text", { class: "attn-word" });
   const unitName = drawing("text", { class: "attn-word", x: STAGE + 10, y: -11 });
   const scene = drawing("svg", {

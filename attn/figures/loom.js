@@ -118,10 +118,6 @@ function shownNodes(steps, step) {
   return steps.flatMap((own) => own[step].shows.map(([node]) => node));
 }
 
-function put(node, attributes) {
-  Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
-}
-
 function moved(x, y) {
   return `translate(${x}px, ${y}px)`;
 }
@@ -137,7 +133,7 @@ function colourOf(name, number) {
 }
 
 // What can be pressed, by mouse, finger, Enter and the space bar.
-function pressable(className, onPress, ...marks) {
+function pressedMarks(className, onPress, ...marks) {
   const target = drawing("rect", { class: "attn-target" });
   const group = drawing("g", { class: className, role: "button", tabindex: -1 }, target, ...marks);
   group.addEventListener("click", onPress);
@@ -177,7 +173,7 @@ function stripsOf({ floors, strips }, widths, onStrip) {
     const cells = range(label === "weights" ? 0 : widths.get(place.names.at(-1)), () => drawing("rect"));
     const ground = drawing("rect", { class: `attn-ground attn-${role}` });
     const strip = { ...place, cells, ground };
-    strip.group = pressable("attn-vector", () => onStrip(strip), ...(cells.length ? [ground, ...cells] : []));
+    strip.group = pressedMarks("attn-vector", () => onStrip(strip), ...(cells.length ? [ground, ...cells] : []));
     return strip;
   });
 }
@@ -213,7 +209,7 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
   const labels = first.floors.map(({ label, role }) => drawing("text", { class: `attn-floor attn-${role}` }, label));
   const feet = tokens.map((token, word) => {
     const name = drawing("text", { "text-anchor": "middle", y: 18 }, token);
-    return { name, word, group: pressable("attn-foot", () => onWord(word), name) };
+    return { name, word, group: pressedMarks("attn-foot", () => onWord(word), name) };
   });
   const bars = words.map(barOf);
   const groups = (marks) => marks.map(({ group }) => group);

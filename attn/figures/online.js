@@ -36,7 +36,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const top = drawing("line", { x1: 0, class: "attn-top" });
   const topName = text({ x: WIDE + 6 }, "attn-ink-0 attn-name", "m");
   const blocks = scores.map(() => drawing("rect", { y: 158, height: 26, class: "attn-of-patterns" }));
-  const ghost = drawing("rect", { x: 0, y: 154, height: 34, class: "attn-ghost" });
+  const ghost = drawing("rect", { x: 0, y: 154, height: 34, class: "attn-ghost attn-outlined" });
   const total = text({ y: 176 }, "attn-word", "");
   const axis = drawing("line", { x1: 0, x2: WIDE, y1: 240, y2: 240, class: "attn-axis" });
   const marks = values.map(along).map((at) => drawing("line", { x1: at, x2: at, y1: 233, y2: 247, class: "attn-come" }));

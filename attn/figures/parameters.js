@@ -87,7 +87,7 @@ function build(means) {
 
   const [all, attention, oneMlp, oneAttention, base, unit] =
     ["mlp", "attention", "mlp", "attention", "base", "base"].map((part) => drawing("path", { class: `attn-${part}` }));
-  const ghosts = holds.slice(1).map(() => drawing("rect", { class: "attn-ghost" }));
+  const ghosts = holds.slice(1).map(() => drawing("rect", { class: "attn-ghost attn-outlined" }));
   const names = holds.map(() => drawing("text", { class: "attn-word", "text-anchor": "middle" }));
   const unitName = drawing("text", { class: "attn-word", x: 24, y: 20 });
   const lens = drawing("path", { class: "attn-cursor" });

@@ -17,7 +17,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const { tokens } = read();
   const limited = (number) => Math.max(-REACH, Math.min(REACH, Math.round(number * 20) / 20));
   const set = (j, number) => change({ gradient: read().gradient.with(j, limited(number)) });
-  const [widths, areas, columns, ghosts] = ["attn-of-patterns", "attn-area", "attn-column", "attn-ghost"].map((kind) =>
+  const [widths, areas, columns, ghosts] = ["attn-of-patterns", "attn-area", "attn-column", "attn-ghost attn-outlined"].map((kind) =>
     tokens.map(() => drawing("rect", { class: kind })));
   const arrows = tokens.map(() => drawing("path", { class: "attn-push" }));
   const names = tokens.map((token) => drawing("text", { y: 20, class: "attn-word", "text-anchor": "middle" }, token));
