@@ -43,7 +43,7 @@ from attn.positions import rotary, sinusoid
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_notebook_loads_a_module_in_which_no_name_is_given_twice(name):
-    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", str(type(EACH[name])._esm), re.MULTILINE)
+    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", EACH[name]._esm, re.MULTILINE)
     assert len(names) > 20 and [name for name in names if names.count(name) > 1] == []
 
 
