@@ -35,17 +35,17 @@ def names_in(texts):
 
 
 def cut_styles(css, names):
-    """Return the styles without the rules for classes of other names.
+    """Return the styles without the rules for classes of other names; the book's own, which scripts put together, stay.
 
-    >>> cut_styles(".a,.b:not(.c){top:0}@media print{.b .a{top:1px}/* old */i{top:2px}}", {"b"})
-    '.b:not(.c){top:0}@media print{i{top:2px}}'
+    >>> cut_styles(".a,.b:not(.c){top:0}@media print{.b .a{top:1px}/* old */i{top:2px}}.attn-a{top:3px}", {"b"})
+    '.b:not(.c){top:0}@media print{i{top:2px}}.attn-a{top:3px}'
     """
 
     def cut(rule):
         kept = [
             selector
             for selector in COMMA.split(rule[1])
-            if names.issuperset(re.findall(r"\.([\w-]+)", ASIDE.sub("", selector)))
+            if names.issuperset(re.findall(r"\.(?!attn-)([\w-]+)", ASIDE.sub("", selector)))
         ]
         return ",".join(kept) + rule[2] if kept else ""
 
