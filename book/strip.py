@@ -23,8 +23,8 @@ def strip_in(path):
 
 
 def show_where(app, pagename, templatename, context, doctree):
-    """Let each chapter begin with the loom and the course as a strip, the present one marked, and the book with the loom
-    at work. The switch of guesses stands below the first one, and on another page where it has room for it."""
+    """Let each chapter begin with the loom and the course as a strip, the present one marked, and the book with the
+    loom at work. The switch of guesses stands below the first one, and on another page where it has room for it."""
     context["body"] = context.get("body", "").replace('<div class="attn-switch"></div>', SWITCH)
     if app.builder.name == "html" and pagename == "chapters/index":
         context["body"] = f'<div class="attn-loom">{loom_run()}</div>' + context["body"]
