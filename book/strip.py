@@ -27,7 +27,7 @@ def show_where(app, pagename, templatename, context, doctree):
     loom at work. The switch of guesses stands below the first one, and on another page where it has room for it."""
     context["body"] = context.get("body", "").replace('<div class="attn-switch"></div>', SWITCH)
     if app.builder.name == "html" and pagename == "chapters/index":
-        context["body"] = f'<div class="attn-loom">{loom_run()}</div>' + context["body"]
+        context["body"] = f'<div class="attn-loom-head">{loom_run()}</div>' + context["body"]
     chapters = [name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)]
     if app.builder.name != "html" or pagename not in chapters:
         return
@@ -39,7 +39,7 @@ def show_where(app, pagename, templatename, context, doctree):
         text = strip_in(app.env.doc2path(name)) or title
         return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{text}</a></li>'
 
-    loom = f'<div class="attn-loom">{loom_mark(int(pagename[9:11]))}</div>'
+    loom = f'<div class="attn-loom-head">{loom_mark(int(pagename[9:11]))}</div>'
     strip = f'<nav class="attn-strip" aria-label="You are here"><ol>{"".join(map(box, chapters))}</ol></nav>'
     context["body"] = loom + strip + GUESS.sub(rf"\g<0>{SWITCH}", context["body"], count=1)
 
