@@ -31,13 +31,13 @@ function sharePicture({ tokens, asker, adds }, onCut) {
     const share = drawing("text", { x: TABLE.percent, y: y1, "text-anchor": "end" });
     const old = drawing("path", { class: "attn-ribbon-before" });
     const name = drawing("text", { x: TABLE.left - 6, y: y1, class: "attn-key-label", "text-anchor": "end" }, token);
-    const group = drawing("g", {}, ribbon, bar, share, name);
+    const group = drawing("g", {}, ribbon, bar, share, name), press = drawing("g");
     if (adds === "mask") {
-      group.append(drawing("rect", { x: 0, y: y - 22, width: TABLE.end, height: 44, class: "attn-target" }));
-      pressable(group, `Hide ${token}`, () => onCut(j));
+      press.append(drawing("rect", { x: 0, y: y - 22, width: TABLE.end, height: 44, class: "attn-target" }));
+      pressable(press, `Hide ${token}`, () => onCut(j));
     }
-    picture.append(old, group);
-    return { group, ribbon, bar, share, old };
+    picture.append(old, group, press);
+    return { group, press, ribbon, bar, share, old };
   });
   const titles = [["score", TABLE.zero, "start"], ["weight", TABLE.percent, "end"]].map(([name, x, side]) =>
     drawing("text", { x, y: 16, class: "attn-column", "text-anchor": side }, name));
@@ -77,14 +77,14 @@ function sharePicture({ tokens, asker, adds }, onCut) {
   const set = (state, { scores, weights }, before) => {
     const longest = Math.max(4, ...scores.map(Math.abs));
     const old = before && ask(before).weights;
-    parts.forEach(({ group, ribbon, bar, share, old: ghost }, j) => {
+    parts.forEach(({ group, press, ribbon, bar, share, old: ghost }, j) => {
       put(ribbon, { d: band(weights, j) });
       put(ghost, { d: old ? band(old, j) : "" });
       const length = (scores[j] / longest) * TABLE.bars;
       put(bar, { x: TABLE.zero + Math.min(0, length), width: Math.max(1.5, Math.abs(length)) });
       share.textContent = state.hidden?.[j] ? "hidden" : percent(weights[j]);
       group.classList.toggle("attn-struck", Boolean(state.hidden?.[j]));
-      if (adds === "mask") group.setAttribute("aria-pressed", Boolean(state.hidden?.[j]));
+      if (adds === "mask") press.setAttribute("aria-pressed", Boolean(state.hidden?.[j]));
     });
   };
   return { picture, set, flow };

@@ -90,7 +90,10 @@ def measure_all(name, learn, **more):
                 began = time.time()
                 found = learn(seed, *how)
                 path.write_text(json.dumps({"seconds": time.time() - began, "run": found}), encoding="utf-8")
-    kept = {kind: [json.loads((folder / f"{seed} {kind}.json").read_text()) for seed in SEEDS] for kind in KINDS}
+    kept = {
+        kind: [json.loads((folder / f"{seed} {kind}.json").read_text(encoding="utf-8")) for seed in SEEDS]
+        for kind in KINDS
+    }
     start = time.time() - sum(one["seconds"] for ones in kept.values() for one in ones)
     runs = {kind: [one["run"] for one in ones] for kind, ones in kept.items()}
     write_recording(name, FOLDER / f"{name}.py", runs, source=SOURCE, licence="CC BY 4.0", start=start, **more)
