@@ -366,7 +366,8 @@ def test_the_whole_machine_and_its_time_are_seen_together(visit, book, width, hi
     stage, time = (page.locator(f".attn-{name}").bounding_box() for name in ("loom", "time"))
     assert time["y"] + time["height"] - stage["y"] <= highest
     rows = page.locator(".attn-arrays tbody tr")
-    assert rows.count() == 5 and page.locator(".attn-detail").last.inner_text().startswith("4 numbers for “gold”")
+    told = page.locator(".attn-explorable:has(.attn-arrays) .attn-detail").last.inner_text()
+    assert rows.count() == 5 and told.startswith("4 numbers for “gold”")
 
 
 def test_the_index_leads_to_the_sections_that_it_names(soups):
