@@ -7,6 +7,7 @@ import pytest
 import quickjs
 from hands import bring
 
+from attn.course import novels
 from attn.figures import book_script, read_source
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
@@ -84,3 +85,14 @@ def js():
         return json.loads(context.eval(f"JSON.stringify(((attn) => {function})(attnExplorables)(...{given}))"))
 
     return call
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    return novels.read_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def held(tokenizer):
+    """The held-out text of the novels, in rows."""
+    return novels.held_out(tokenizer)

@@ -20,16 +20,6 @@ SHIPPED = RECORDING["runs"]["novels"][RECORDING["shipped"]]
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    return novels.read_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def held(tokenizer):
-    return novels.held_out(tokenizer)
-
-
-@pytest.fixture(scope="module")
 def params():
     return novels.read_model()
 

@@ -16,16 +16,6 @@ QUOTING = tuple(tuple(map(int, head.split("."))) for head in SHIPPED["quoting"])
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    return novels.read_tokenizer()
-
-
-@pytest.fixture(scope="module")
-def held(tokenizer):
-    return novels.held_out(tokenizer)
-
-
-@pytest.fixture(scope="module")
 def params():
     return novels.read_model()
 

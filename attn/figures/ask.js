@@ -59,7 +59,8 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
     const [x, y] = inPlane(k);
     const target = drawing("circle", { r: 22, cx: x, cy: y, class: "attn-target" }), point = drawing("circle", { class: "attn-key-point" });
     const name = drawing("text", { class: "attn-key-label" }, tokens[j]);
-    const group = pressable(drawing("g", {}, target, point, name), `Point at ${tokens[j]}`, () => onMove(inside(k.map((entry) => 1.25 * entry))));
+    const group = pressable(drawing("g", {}, target, point, name), () => onMove(inside(k.map((entry) => 1.25 * entry))),
+      { "aria-label": `Point at ${tokens[j]}` });
     const away = [k[0] - middle[0], k[1] - middle[1]];
     const length = Math.hypot(...away) || 1;
     const [u, v] = away.map((entry) => entry / length);

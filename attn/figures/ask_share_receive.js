@@ -34,7 +34,7 @@ function sharePicture({ tokens, asker, adds }, onCut) {
     const group = drawing("g", {}, ribbon, bar, share, name), press = drawing("g");
     if (adds === "mask") {
       press.append(drawing("rect", { x: 0, y: y - 22, width: TABLE.end, height: 44, class: "attn-target" }));
-      pressable(press, `Hide ${token}`, () => onCut(j));
+      pressable(press, () => onCut(j), { "aria-label": `Hide ${token}` });
     }
     picture.append(old, group, press);
     return { group, press, ribbon, bar, share, old };

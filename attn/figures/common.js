@@ -90,9 +90,8 @@ function gliding(draw, milliseconds = 250) {
 }
 
 // What is pressed in a drawing, by a pointer, Enter or the space bar.
-function pressable(group, label, onPress) {
-  Object.entries({ class: "attn-pressed", tabindex: 0, role: "button", "aria-label": label })
-    .forEach(([name, value]) => group.setAttribute(name, value));
+function pressable(group, onPress, attributes) {
+  put(group, { class: "attn-pressed", tabindex: 0, role: "button", ...attributes });
   group.addEventListener("click", onPress);
   group.addEventListener("keydown", (event) => {
     if (!["Enter", " "].includes(event.key)) return;
@@ -134,9 +133,7 @@ function handle({ label, onMove, onStep }, ...marks) {
   });
   const set = ([x, y], value, said = format(value)) => {
     place = [x, y];
-    group.setAttribute("transform", `translate(${x},${y})`);
-    group.setAttribute("aria-valuenow", value);
-    group.setAttribute("aria-valuetext", said);
+    put(group, { transform: `translate(${x},${y})`, "aria-valuenow": value, "aria-valuetext": said });
   };
   return { group, set, held: () => grip !== null };
 }
@@ -257,11 +254,6 @@ function barRow(className, front) {
     bar.style.setProperty("--attn-was", share);
   };
   return { row: box(className, front, bar, value), set, haunt };
-}
-
-// The bar of the weight of a key.
-function keyBar(name) {
-  return barRow("attn-weighted", element("span", { className: "attn-key" }, name));
 }
 
 // The bar of a long number.
@@ -519,6 +511,11 @@ function keepingFocus(root, work) {
   return result;
 }
 
+// Whether two values of a state say the same; most are the same object.
+function alike(one, other) {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
 // The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
 // to draw, to report, and to read and change the state; it returns what shows a state in what it drew, beside the state
 // before the reader's last move (null where that changed nothing), whose ghost may stay. It is called again when something has
@@ -543,7 +540,8 @@ function figure({ label, names, fixed = () => [], build }) {
         before = null;
       }
       drawn = now;
-      update(state, JSON.stringify(before) === JSON.stringify(state) ? null : before);
+      const moved = before && names.some((name) => !alike(before[name], state[name]));
+      update(state, moved ? before : null);
       means.retell();
     };
     const reset = button("attn-button", "Start again", () => {

@@ -134,15 +134,8 @@ function colourOf(name, number) {
 
 // What can be pressed, by mouse, finger, Enter and the space bar.
 function pressedMarks(className, onPress, ...marks) {
-  const target = drawing("rect", { class: "attn-target" });
-  const group = drawing("g", { class: className, role: "button", tabindex: -1 }, target, ...marks);
-  group.addEventListener("click", onPress);
-  group.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    onPress();
-  });
-  return group;
+  const group = drawing("g", {}, drawing("rect", { class: "attn-target" }), ...marks);
+  return pressable(group, onPress, { class: className, tabindex: -1 });
 }
 
 // One tab stop for rows of what can be pressed, from below: arrow keys, Home and End move inside.
