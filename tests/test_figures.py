@@ -61,7 +61,10 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
         assert number > 1 or kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
     assert changes(looks) == recorded(name, changes(looks))
     assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
-    assert page.locator(".attn-problem, .attn-why, .attn-task").count() == page.locator("[role=status]").count()
+    assert (
+        page.locator(".attn-problem, .attn-why, .attn-task, .attn-waiting").count()
+        == page.locator("[role=status]").count()
+    )
     for scrolls in page.locator(".attn-scroll").all():
         named = scrolls.evaluate("box => box.tabIndex === 0 && box.role === 'group' && !!box.ariaLabel")
         assert named != (scrolls.locator("button[tabindex='0']").count() > 0), "what scrolls is reached by the keyboard"

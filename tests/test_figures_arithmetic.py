@@ -556,7 +556,8 @@ def test_the_machine_goes_on_with_a_cache_as_if_it_had_read_all_at_once(js, conf
 def test_a_head_that_is_off_writes_nothing(js):
     config, tokens = MACHINES[0], np.array([3, 1, 4])
     params = stirred(config, 5)
-    code = f"(params, config, tokens, off) => [...{RUN % 'tokens, (layer, head) => off.includes(`${layer}.${head}`)'}]"
+    done = "tokens, (layer, head) => (off.includes(`${layer}.${head}`) ? 'off' : null)"
+    code = f"(params, config, tokens, off) => [...{RUN % done}]"
     for off in (["2.1"], [f"{layer}.{head}" for layer in (1, 2) for head in range(4)]):
         without = [switch_off(*map(int, head.split("."))) for head in off]
         found = js(code, params, vars(config), tokens, off)

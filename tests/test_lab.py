@@ -273,7 +273,7 @@ def test_the_kernel_brings_the_model_and_python_sees_what_it_reads(opened):
     page = opened("reader.ipynb")
     run(page, 0)
     figure = page.locator(".attn-explorable")
-    figure.get_by_role("button", name="Bring the model").click()
+    figure.get_by_role("button", name="Load the model").click()
     figure.locator(".attn-token").first.wait_for()
     figure.get_by_role("button", name="Head 4.2 writes").click()
     figure.get_by_role("button", name="Take the likeliest").click()

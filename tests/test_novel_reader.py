@@ -10,14 +10,16 @@ import traitlets
 from hands import press
 from numpy.testing import assert_allclose
 
-from attn import Trace, decoder, softmax, switch_off
+from attn import Trace, decoder, softmax
 from attn.course import novels
 from attn.figures import NovelReader
-from attn.figures.novel_reader import PARTS
+from attn.figures.novel_reader import PARTS, first_read
 from attn.layers import layer_norm, unembedding
+from recordings.novels import mark_values
 
 TEXTS = ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
 PARAMS, TOKENIZER, CONFIG = novels.read_model(), novels.read_tokenizer(), novels.CONFIG
+MARKS = [TOKENIZER.words.index(mark) for mark in (novels.OPENING, novels.CLOSING)]
 HEADS = [f"{layer}.{head}" for layer in range(1, 5) for head in range(4)]
 
 
@@ -25,8 +27,8 @@ def visible(token):
     return TOKENIZER.words[token].replace(" ", "·").replace("\n", "¶")
 
 
-def run(figure, off):
-    return decoder(PARAMS, CONFIG, figure.tokens, interventions=[switch_off(*map(int, h.split("."))) for h in off])
+def run(figure):
+    return decoder(PARAMS, CONFIG, figure.tokens, interventions=figure.interventions())
 
 
 def write(page, text):
@@ -35,10 +37,10 @@ def write(page, text):
 
 
 MODEL = """() => {
-  const { modelOf, bytesOf } = attnExplorables.novel_reader;
-  const bytes = attnNovels.parts.map(bytesOf), all = new Uint8Array(bytes.reduce((n, part) => n + part.length, 0));
+  const { modelOf, bytesOf } = attnExplorables.novel_reader, { about, parts } = attnNovels.novels;
+  const bytes = parts.map(bytesOf), all = new Uint8Array(bytes.reduce((n, part) => n + part.length, 0));
   bytes.reduce((place, part) => (all.set(part, place), place + part.length), 0);
-  window.model = modelOf(attnNovels.about, all);
+  window.model = modelOf(about, all);
 }"""
 
 
@@ -54,21 +56,32 @@ def reading(blank):
     return call
 
 
+DONE = [{}, {"off": ["1.1", "4.2"]}, {"itself": ["2.2", "3.0"], "off": ["4.1"]}, {"exchanged": ["3.2", "4.2"]}]
+
+
+def by_head(done):
+    """Return what is done to heads as the page has it: by head."""
+    return {head: what for what, heads in done.items() for head in heads}
+
+
 def test_the_page_reads_held_out_text_as_the_package_does(reading):
-    agreed = []
+    agreed, marks = [], 0
     for number, row in enumerate(novels.held_out(TOKENIZER).rows[::43, :20]):
-        off = ["1.1", "4.2"] if number % 2 else []
+        done = DONE[number % len(DONE)]
         found = reading(
-            """([row, off]) => {
-              const { readTokens, readEarly } = attnExplorables.novel_reader;
-              const read = readTokens(model, row, off, null);
-              return { ...read, early: read.streams.map((rows) => readEarly(model, rows.at(-1))) };
+            """([row, done, token]) => {
+              const { readTokens, readEarly, addedTo } = attnExplorables.novel_reader;
+              const { model: _, ...read } = readTokens(model, row, done, null);
+              return { ...read, early: read.streams.map((rows) => readEarly(model, rows.at(-1))),
+                added: addedTo(model, read, row.length - 1, token) };
             }""",
-            [row.tolist(), " ".join(off)],
+            [row.tolist(), by_head(done), int(row[0])],
         )
+        figure = NovelReader(TEXTS, tokens=row.tolist(), **done)
         with Trace() as trace:
-            logits = decoder(PARAMS, CONFIG, row, interventions=[switch_off(*map(int, h.split("."))) for h in off])
-        for head in [one for one in HEADS if one not in off]:
+            logits = run(figure)
+        marks += len(figure.interventions()) if "exchanged" in done and np.isin(row, MARKS).any() else 0
+        for head in [one for one in HEADS if one not in done.get("off", [])]:
             weights = trace.layers[int(head[0]) - 1].attention.weights[int(head[2])]
             assert_allclose(found["weights"][head], weights, atol=1e-4)
         lost = -np.log(softmax(logits[:-1].astype(float))[np.arange(len(row) - 1), row[1:]])
@@ -77,29 +90,80 @@ def test_the_page_reads_held_out_text_as_the_package_does(reading):
         streams = [trace.embedded[0], *(layer.after_mlp for layer in trace.layers)]
         ended = [unembedding(layer_norm(stream[-1], **PARAMS["norm"]), PARAMS["embedding"]) for stream in streams]
         assert_allclose(found["early"], ended, atol=0.01)
-    assert len(agreed) >= 200 and np.mean(agreed) > 0.99
+        embedding, token = PARAMS["embedding"].astype(float), row[0]
+        towards = embedding[token] - embedding.mean(axis=0)
+        rest = layer_norm(streams[-1][-1].astype(float), **PARAMS["norm"])
+        attention = [layer.after_attention[-1] - before[-1] for layer, before in zip(trace.layers, streams)]
+        by_layer = [sum(found["added"].get(f"{layer}.{head}", 0) for head in range(4)) for layer in range(1, 5)]
+        scale = PARAMS["norm"]["gain"] * towards
+        expected = [(part - part.mean()) @ scale / streams[-1][-1].std() for part in attention]
+        assert_allclose(by_layer, expected, atol=0.01)
+        whole = sum(found["added"].values()) + (streams[0][-1] - streams[0][-1].mean()) @ scale / streams[-1][-1].std()
+        assert whole + PARAMS["norm"]["bias"] @ towards == pytest.approx(rest @ towards, abs=0.02)
+    assert len(agreed) >= 200 and np.mean(agreed) > 0.99 and marks
 
 
-@pytest.mark.parametrize("off", ["", "1.1 4.2"])
-def test_what_is_read_token_by_token_is_what_is_read_at_once(reading, off):
+@pytest.mark.parametrize("done", DONE)
+def test_what_is_read_token_by_token_is_what_is_read_at_once(reading, done):
     row = novels.held_out(TOKENIZER).rows[3, :40].tolist()
     found = reading(
-        """([row, off]) => {
+        """([row, done]) => {
           const { readTokens } = attnExplorables.novel_reader;
-          const read = (done, n) => readTokens(model, row.slice(0, n), off, done);
+          const read = (before, n) => readTokens(model, row.slice(0, n), done, before);
           const stepwise = [3, 4, 5, 20, 21, 40].reduce(read, null);
-          const anew = readTokens(model, [...row.slice(0, 3), row[4]], off, stepwise); // another text
-          return [stepwise, readTokens(model, row, off, null), anew, readTokens(model, anew.tokens, off, null)];
+          const anew = readTokens(model, [...row.slice(0, 3), row[4]], done, stepwise); // another text
+          const all = [stepwise, read(null, 40), anew, readTokens(model, anew.tokens, done, null)];
+          return all.map(({ model: _, ...one }) => one);
         }""",
-        [row, off],
+        [row, by_head(done)],
     )
     for one, other in (found[:2], found[2:]):
         for part in ("logits", "streams", "lost"):
             assert_allclose(one[part], other[part], atol=1e-9)
-        assert one["weights"].keys() == other["weights"].keys() == set(HEADS) - set(off.split())
+        assert one["weights"].keys() == other["weights"].keys() == set(HEADS) - set(done.get("off", []))
         for head, weights in other["weights"].items():
             padded = [[*row, *[0] * (len(one["tokens"]) - len(row))] for row in one["weights"][head]]
             assert_allclose(padded, weights, atol=1e-9)
+        for part, rows in other["written"].items():
+            assert_allclose(one["written"][part], rows, atol=1e-9)
+
+
+def test_a_head_that_looks_only_at_itself_and_marks_that_are_exchanged_do_what_they_say():
+    figure = NovelReader(['He said, "Yes," and went.'], itself=["2.2"], exchanged=["4.2"])
+    with Trace() as plain:
+        decoder(PARAMS, CONFIG, figure.tokens)
+    with Trace() as changed:
+        run(figure)
+    np.testing.assert_array_equal(changed.layers[1].attention.weights[2], np.eye(len(figure.tokens)))
+    values = [novels.read_mark_values("novels")[kind, 3, 2] for kind in (0, 1)]
+    opens, closes = (figure.tokens.index(TOKENIZER.words.index(mark)) for mark in (novels.OPENING, novels.CLOSING))
+    V = changed.layers[3].attention.V[2]
+    np.testing.assert_array_equal([V[opens], V[closes]], [values[1], values[0]])
+    assert np.abs(plain.layers[3].attention.V[2][opens] - values[0]).max() < np.abs(values[0] - values[1]).max()
+
+
+def test_mean_values_of_marks_are_what_was_measured():
+    for name, number in novels.ALIVE.items():
+        assert_allclose(novels.read_mark_values(name), mark_values.values_of(number), atol=1e-4)
+
+
+def test_the_text_is_brought_into_the_form_of_the_novels(js):
+    for typed, read in {
+        "Emma was ": "Emma was",
+        "  “Yes,”\u00a0he said—“no…”\t": '"Yes," he said - "no..."',
+        "a –b\r\n\r\n  c": "a - b\nc",
+        "it’s  «so»": 'it\'s "so"',
+    }.items():
+        assert js("attn.novel_reader.asInNovels", typed) == read
+    dash = TOKENIZER.encode(" -").tolist()
+    assert len(dash) == 1 and dash[0] in TOKENIZER.encode("voice - I")
+
+
+def test_of_a_long_text_the_last_tokens_are_read_from_the_same_one_on_for_a_while(js):
+    starts = [first_read(n) for n in range(1, 400)]
+    assert starts == [js("attn.novel_reader.firstRead", n, 128) for n in range(1, 400)]
+    read = [n - start for n, start in enumerate(starts, start=1)]
+    assert max(read) == 128 and min(read[128:]) == 97 and len(set(starts[128:160])) == 1
 
 
 HOSTILE = [
@@ -121,12 +185,9 @@ def test_the_page_cuts_text_as_the_package_does(reading):
 def test_what_cannot_be_read_gets_a_sentence_and_nothing_is_lost(blank):
     page = blank(NovelReader(TEXTS))
     before = page.locator(".attn-tokens").inner_text()
-    for text, sentence in [
-        ("", "There is no token to read."),
-        ("very " * 500, "These are 501 tokens; the model was trained on 128 at a time, and the figure takes no more."),
-    ]:
+    for text in ("", " \n "):
         write(page, text)
-        assert page.locator(".attn-problem").inner_text() == sentence
+        assert page.locator(".attn-problem").inner_text() == "There is no token to read."
         assert page.locator("textarea").input_value() == text
         assert page.locator(".attn-tokens").inner_text() == before
     write(page, "<b>Emma</b> 日本")
@@ -140,13 +201,45 @@ def test_what_cannot_be_read_gets_a_sentence_and_nothing_is_lost(blank):
     assert page.locator(".attn-outcome").inner_text() == "One token: nothing to be judged by yet."
 
 
-def test_a_full_text_goes_no_further(blank):
-    figure = NovelReader(TEXTS, tokens=TOKENIZER.encode(novels.read_text("held out")[:2000])[:127].tolist())
-    page = blank(figure)
-    press(page, "Take the likeliest")
-    assert page.locator(".attn-token").count() == 128
-    assert page.get_by_role("button", name="Take the likeliest").is_disabled()
-    assert page.get_by_role("button", name="Draw the next token").is_disabled()
+def test_a_long_text_is_kept_and_its_last_tokens_are_read(blank):
+    page = blank(NovelReader(TEXTS))
+    write(page, "very " * 500)
+    assert page.locator(".attn-token").count() == 116
+    assert page.locator(".attn-forgotten").inner_text().split() == ["very"] * 384
+    assert "The first 384, in grey, are no longer read" in page.locator(".attn-outcome").inner_text()
+    last = page.locator(".attn-token").last
+    assert last.get_attribute("aria-pressed") == "true"
+    page.locator(".attn-token").first.click()
+    press(page, "Head 1.0: show where it looks")
+    assert page.locator(".attn-token").first.get_attribute("aria-pressed") == "true"
+
+
+def test_it_writes_on_past_what_it_can_read_until_it_is_stopped(blank):
+    tokens = TOKENIZER.encode(novels.read_text("held out")[:2000])[:120].tolist()
+    page = blank(NovelReader(TEXTS, tokens=tokens))
+    page.evaluate("Math.random = () => 0.5")
+    press(page, "▶ Write on")
+    page.wait_for_function("document.querySelector('.attn-forgotten').textContent !== ''")
+    page.get_by_role("button", name="❚❚ Stop").click()
+    said = page.locator(".attn-outcome").inner_text()
+    page.wait_for_timeout(300)
+    assert page.locator(".attn-outcome").inner_text() == said and "The first 32, in grey" in said
+    figure = NovelReader(TEXTS, tokens=tokens)
+    while len(figure.tokens) < 128:
+        heights = np.cumsum(softmax(run(figure)[-1].astype(float)))
+        with figure.hold_trait_notifications():
+            figure.tokens, figure.token = [*figure.tokens, int(np.sum(heights <= 0.5))], len(figure.tokens)
+    written = page.locator(".attn-token").all_inner_texts()
+    assert written[88:96] == [visible(token) for token in figure.tokens[120:]]
+
+
+def test_writing_ends_when_the_reader_does_something_else(blank):
+    page = blank(NovelReader(TEXTS))
+    press(page, "▶ Write on")
+    press(page, "Start again")
+    page.get_by_role("button", name="▶ Write on").wait_for()
+    page.wait_for_timeout(200)
+    assert page.locator(".attn-token").count() == len(NovelReader(TEXTS).tokens)
 
 
 def test_a_token_is_drawn_by_its_share(blank):
@@ -154,8 +247,8 @@ def test_a_token_is_drawn_by_its_share(blank):
     for chance in (0, 0.5, 0.9999999):
         figure = NovelReader(TEXTS)
         page.evaluate("chance => (Math.random = () => chance)", chance)
-        heights = np.cumsum(softmax(run(figure, [])[-1].astype(float)))
-        press(page, "Draw the next token")
+        heights = np.cumsum(softmax(run(figure)[-1].astype(float)))
+        press(page, "Draw one")
         assert page.locator(".attn-token").last.inner_text() == visible(int(np.sum(heights <= chance)))
         press(page, "Start again")
 
@@ -164,7 +257,7 @@ def test_the_model_comes_on_request_with_its_size_said(unloaded):
     page = unloaded(NovelReader(TEXTS))
     assert not [address for address in page.requested if "novels" in address]
     button = page.locator(".attn-load")
-    assert button.inner_text() == "Bring the model (1.1 MB)"
+    assert button.inner_text() == "Load the model (1.1 MB)"
     page.evaluate(
         """() => {
           window.seen = [];
@@ -178,6 +271,26 @@ def test_the_model_comes_on_request_with_its_size_said(unloaded):
     assert [address.rpartition("/")[2] for address in page.requested if "novels-" in address] == [
         f"novels-{part}.js" for part in range(PARTS)
     ]
+
+
+def test_the_model_that_copies_can_be_chosen_and_comes_then(unloaded):
+    page = unloaded(NovelReader(TEXTS))
+    page.locator(".attn-load").click()
+    page.locator(".attn-token").first.wait_for()
+    assert not [address for address in page.requested if "copying-" in address]
+    page.evaluate("let seed = 1; Math.random = () => (seed = (seed * 16807) % 2147483647) / 2147483647")
+    press(page, "Random tokens, told twice")
+    tokens = page.locator(".attn-token").all_inner_texts()
+    assert tokens[:20] == tokens[20:]
+
+    def loss():
+        return float(re.search(r"loss is ([\d.]+) nats", page.locator(".attn-outcome").inner_text())[1])
+
+    before, said = loss(), page.locator(".attn-outcome").inner_text()
+    page.get_by_label("that also learned to copy").check()
+    page.wait_for_function("said => document.querySelector('.attn-outcome').textContent !== said", arg=said)
+    assert len([address for address in page.requested if "copying-" in address]) == PARTS
+    assert loss() < 0.75 * before and page.locator(".attn-token").all_inner_texts() == tokens
 
 
 def test_a_model_that_is_not_there_is_told_and_may_be_tried_again(unloaded, beside):
@@ -195,7 +308,7 @@ def test_a_model_that_is_not_there_is_told_and_may_be_tried_again(unloaded, besi
 def test_in_a_notebook_the_kernel_brings_the_model(unloaded):
     figure, sent = NovelReader(TEXTS), []
     figure.send = lambda about, buffers: sent.append((about, buffers))
-    figure._handle_custom_msg({"wanted": "model"}, [])
+    figure._handle_custom_msg({"wanted": "novels"}, [])
     figure._handle_custom_msg({"wanted": "something else"}, [])
     ((about, (numbers,)),) = sent
     page = unloaded(NovelReader(["Emma"]))
@@ -220,7 +333,7 @@ def test_in_a_notebook_the_kernel_brings_the_model(unloaded):
         }""",
         [about, base64.b64encode(numbers).decode(), figure.state()],
     )
-    assert found[0] == ['{"wanted":"model"}', "token", "save"]
+    assert found[0] == ['{"wanted":"novels"}', "token", "target", "save"]
     assert found[1] == [visible(token) for token in figure.tokens]
 
 
@@ -263,8 +376,11 @@ def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(b
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tokens": []}, "the figure reads 1 to 128 tokens, but has 0"),
-        ({"tokens": [1] * 129}, "the figure reads 1 to 128 tokens, but has 129"),
+        ({"tokens": []}, "the figure reads at least 1 token, but has 0"),
+        ({"tokens": [1] * 129, "token": 31}, "token must be from 32 to 128, but is 31"),
+        ({"off": ["4.2"], "itself": ["4.2"]}, "one thing is done to a head, but 4.2 is named twice"),
+        ({"exchanged": ["4.4"]}, "heads are 1.0 to 4.3, but there is 4.4"),
+        ({"target": 2048}, "target must be from -1 to 2047, but is 2048"),
         ({"tokens": [1, 2048], "token": 0}, "tokens are from 0 to 2047, but reach from 1 to 2048"),
         ({"tokens": [1, 2], "token": 2}, "token must be from 0 to 1, but is 2"),
         ({"head": "5.0"}, "heads are 1.0 to 4.3, but there is 5.0"),
@@ -280,7 +396,7 @@ def test_what_does_not_fit_is_refused_in_python(change, message):
 def test_python_sees_the_text_and_tells_what_comes_next():
     figure = NovelReader(TEXTS, off=["4.2"])
     assert figure.text == TEXTS[0]
-    shares = softmax(run(figure, ["4.2"])[-1].astype(float))
+    shares = softmax(run(figure)[-1].astype(float))
     best = int(shares.argmax())
     told = f'Novel reader, heads 4.2 off: {TEXTS[0]!r}, and next: "{TOKENIZER.words[best]}" {shares[best]:.2f}, '
     assert figure.describe().startswith(told)

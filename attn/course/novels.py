@@ -9,7 +9,7 @@ import numpy as np
 
 from attn.attention import softmax
 from attn.bytepairs import Tokenizer
-from attn.interventions import Trace
+from attn.interventions import ReplaceValues, Trace
 from attn.parameters import TransformerConfig
 from attn.transformer import decoder
 
@@ -19,7 +19,9 @@ CONFIG = TransformerConfig(
     biases="mlp", unembedding="tied",
 )  # fmt: skip
 LENGTH = 128  # tokens that the model reads at once in training
-SHIPPED = 1  # the model that pages run, of the five that were trained
+SHIPPED = 1  # the model of the book, of the five that were trained
+ALIVE = {"novels": SHIPPED, "copying": "copying"}  # the models that a page can run
+MARK_VALUES = "mark_values.npz"
 
 
 def read_text(part="training"):
@@ -223,29 +225,60 @@ def looks_from(params, rows, asking, interventions=()):
 # --- for a page without Python --------------------------------------------------------------------
 
 
-def for_a_page(number=SHIPPED):
+def read_mark_values(name):
+    """Return the mean values of opening marks and of closing ones in a model of `ALIVE`, from held-out text.
+
+    Returns
+    -------
+    array, shape (2, n_layers, n_heads, d_v)
+        `recordings.novels.mark_values` has measured it.
+    """
+    with np.load(FOLDER / MARK_VALUES) as values:
+        return values[name]
+
+
+def exchanged(tokens, layer, head, name="novels"):
+    """Return the interventions that give one head the mean values of closing marks at opening ones, and the reverse.
+
+    Parameters
+    ----------
+    tokens : array of int, shape (n,)
+    layer, head : int
+    name : str
+        The model, one of `ALIVE`.
+    """
+    marks, inside = quotations(tokens, read_tokenizer())
+    here, values = marks == np.arange(len(tokens)), read_mark_values(name)[:, layer - 1, head]
+    return [ReplaceValues(here & is_open, value, layer, head) for is_open, value in zip((~inside, inside), values)]
+
+
+def for_a_page(name="novels"):
     """Return what a page needs to run a model.
 
     Parameters
     ----------
-    number : int or "copying"
+    name : str
+        One of `ALIVE`.
 
     Returns
     -------
     about : dict
-        The config, the tokenizer, how many tokens it reads at most, and the name and shape of each array.
+        The config, the tokenizer, how many tokens it reads at most, the mean values of quotation marks, and the name
+        and shape of each array.
     numbers : bytes
         The arrays in this order, as `quantize` made them: the scales of a matrix, float32, stand in front of it.
     """
-    with np.load(FOLDER / model_file(number)) as flat:
-        arrays = {name: array for name, array in flat.items() if not name.endswith("/scale")}
-        parts = [flat[f"{name}/scale"].tobytes() if array.ndim > 1 else b"" for name, array in arrays.items()]
+    with np.load(FOLDER / model_file(ALIVE[name])) as flat:
+        arrays = {path: array for path, array in flat.items() if not path.endswith("/scale")}
+        parts = [flat[f"{path}/scale"].tobytes() if array.ndim > 1 else b"" for path, array in arrays.items()]
     tokenizer = read_tokenizer()
     about = {
+        "name": name,
         "config": asdict(CONFIG),
-        "arrays": [[name, array.shape] for name, array in arrays.items()],
+        "arrays": [[path, array.shape] for path, array in arrays.items()],
         "characters": tokenizer.characters,
         "joins": tokenizer.joins,
         "most_tokens": LENGTH,
+        "marks": np.round(read_mark_values(name).astype(float), 4).tolist(),
     }
     return about, b"".join(scale + array.tobytes() for scale, array in zip(parts, arrays.values()))

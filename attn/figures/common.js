@@ -419,7 +419,7 @@ function reporter() {
 function invitation({ what, megabytes, bring, onReady }) {
   const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": `How much of the ${what} is there` });
   const said = element("span", { role: "status" });
-  const press = button("attn-button attn-load", `Bring the ${what} (${format(megabytes, 1)} MB)`, async () => {
+  const press = button("attn-button attn-load", `Load the ${what} (${format(megabytes, 1)} MB)`, async () => {
     press.disabled = true;
     progress.hidden = false;
     said.textContent = `The ${what}: on the way.`;

@@ -199,7 +199,8 @@ const KINDS = {
     },
   },
   mask: {
-    value: ([S], { start }) => matrixFrom(S.rows, S.cols, (i, j) => (j > start + i ? -Infinity : at(S, i, j))),
+    value: ([S], { start, alone }) => matrixFrom(S.rows, S.cols, (i, j) =>
+      (j > start + i || (alone && j < start + i) ? -Infinity : at(S, i, j))),
     back: (grad) => [matrixFrom(grad.rows, grad.cols, (i, j) => (j > i ? 0 : at(grad, i, j)))],
   },
   softmax: {
@@ -219,11 +220,12 @@ const KINDS = {
   },
 };
 
-// Run a decoder of the package: `params` and `config` as attn has them, matrices as nested lists. Heads that are `off`
-// write nothing. A `cache`, a Map that is empty at first, holds the keys and values of all tokens that were read with it;
+// Run a decoder of the package: `params` and `config` as attn has them, matrices as nested lists. `doneTo` says what is done
+// to a head: null, "off" (it writes nothing), "itself" (each token looks at itself alone), or a function that makes the
+// values that it mixes from its own. A `cache`, a Map that is empty at first, holds the keys and values of all tokens that were read with it;
 // `tokens` are then those that follow. `changes` are numbers that are set, whatever comes to stand there: each [name of a
 // node, row, column, number]. Returns the nodes in order, of which the last is what the model returns.
-function runMachine(params, config, tokens, off = () => false, cache = null, changes = []) {
+function runMachine(params, config, tokens, doneTo = () => null, cache = null, changes = []) {
   const positions = POSITIONS[config.positions];
   if (!positions) {
     throw new Error(`positions must be one of ${Object.keys(POSITIONS).join(", ")}, but are ${config.positions}`);
@@ -260,7 +262,8 @@ function runMachine(params, config, tokens, off = () => false, cache = null, cha
   const attention = (layer, X, part) => {
     const written = [];
     for (let head = 0; head < config.n_heads; head++) {
-      if (off(layer, head)) continue;
+      const done = doneTo(layer, head);
+      if (done === "off") continue;
       const name = `layer ${layer}, head ${head + 1}: `;
       const keyHead = Math.floor((head * config.n_key_heads) / config.n_heads);
       const project = (letter, from) =>
@@ -273,9 +276,11 @@ function runMachine(params, config, tokens, off = () => false, cache = null, cha
         const table = positions.param ? [param(`layer ${layer}`, "attention", positions.param)] : [];
         S = make("bias", `${name}scores and distances`, [S, ...table], { positions, head, start });
       }
-      S = make("mask", `${name}masked scores`, [S], { start });
+      S = make("mask", `${name}masked scores`, [S], { start, alone: done === "itself" });
       const P = make("softmax", `${name}weights`, [S]);
-      const mixtures = make("linear", `${name}mixtures`, [P, withEarlier(project("V", keyHead))]);
+      let V = withEarlier(project("V", keyHead));
+      if (typeof done === "function") V = leaf(`${V.name}, replaced`, done(V.value));
+      const mixtures = make("linear", `${name}mixtures`, [P, V]);
       written.push(make("linear", `${name}update`, [mixtures, param(`layer ${layer}`, "attention", "W_O", head)]));
     }
     return written;

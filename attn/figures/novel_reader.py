@@ -10,98 +10,142 @@ import traitlets
 from attn.attention import softmax
 from attn.course import novels
 from attn.figures.base import Explorable, Number, Words, listed
-from attn.interventions import switch_off
+from attn.interventions import Forbid, switch_off
 from attn.transformer import decoder
 
 PARTS = 8
+DONE = {"off": "off", "itself": "looking only at themselves", "exchanged": "with marks exchanged"}
 HEADS = [f"{layer + 1}.{head}" for layer, head in np.ndindex(novels.CONFIG.n_layers, novels.CONFIG.n_heads)]
 
 
 @functools.cache
-def _model():
-    return novels.read_model(), novels.read_tokenizer()
+def _model(name):
+    return novels.read_model(novels.ALIVE[name])
 
 
+_tokenizer = functools.cache(novels.read_tokenizer)
 _for_a_page = functools.cache(novels.for_a_page)
 
 
 def model_scripts():
-    """Yield the names and texts of the scripts that hold the model, as a page opened from a file can load no other."""
-    about, numbers = _for_a_page()
-    size = -(-len(numbers) // PARTS)
-    for part in range(PARTS):
-        start = f"window.attnNovels = {{about: {json.dumps(about)}, count: {PARTS}, parts: []}};" if part == 0 else ""
-        text = base64.b64encode(numbers[part * size : (part + 1) * size]).decode()
-        yield f"novels-{part}.js", f'{start}window.attnNovels.parts.push("{text}");\n'
+    """Yield the names and texts of the scripts that hold a model, as a page opened from a file can load no other."""
+    for name in novels.ALIVE:
+        about, numbers = _for_a_page(name)
+        size = -(-len(numbers) // PARTS)
+        for part in range(PARTS):
+            start = f"(window.attnNovels ??= {{}}).{name} = {{about: {json.dumps(about)}, count: {PARTS}, parts: []}};"
+            text = base64.b64encode(numbers[part * size : (part + 1) * size]).decode()
+            push = f'window.attnNovels.{name}.parts.push("{text}");\n'
+            yield f"{name}-{part}.js", push if part else start + push
+
+
+def first_read(n):
+    """Return which token is the first that is read of a text of n: of a long one, no more than the last 128 are."""
+    stride = novels.LENGTH // 4
+    return max(0, -(-(n - novels.LENGTH) // stride) * stride)
 
 
 class NovelReader(Explorable):
-    """The model of `attn.course.novels`, which reads the reader's text, shows where its heads look, and writes on.
+    """A model of `attn.course.novels`, which reads the reader's text, shows where its heads look, and writes on.
 
     Parameters
     ----------
     texts : list of str
         What the reader can choose from; the first is read at first.
     tokens : list of int
-        What is read now.
+        What is read now; of a long text, no more than the last 128.
     token : int
         Which of them asks; default: the last.
     head : str
         Whose weights are shown on the text: "4.2" is head 2 of layer 4.
-    off : list of str
-        The heads that write nothing.
+    off, itself, exchanged : list of str
+        The heads that write nothing, those that look only at the token itself, and those in which opening quotation
+        marks have the values of closing ones, and the reverse.
     temperature : float
         What logits are divided by.
+    model : {"novels", "copying"}
+        The book's model, or the one that also learned to copy.
+    colour : {"weights", "surprise"}
+        What colours the text: the weights of the head, or how surprising each token was.
+    target : int
+        The token to whose logit heads and MLPs are said to add; default: the likeliest, -1.
     """
 
     _name = "novel_reader"
-    _builds_on = ("machine.js", "bytepairs.js")
+    _builds_on = ("machine.js", "bytepairs.js", "reading.js")
 
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())
     token = traitlets.Int(0)
     head = traitlets.Unicode("4.2")
     off = traitlets.List(traitlets.Unicode())
+    itself = traitlets.List(traitlets.Unicode())
+    exchanged = traitlets.List(traitlets.Unicode())
     temperature = Number(1.0)
+    model = traitlets.Enum([*novels.ALIVE], "novels")
+    colour = traitlets.Enum(["weights", "surprise"], "weights")
+    target = traitlets.Int(-1)
     megabytes = Number(0.0)
 
     def __init__(self, texts, **kwargs):
-        tokens = kwargs.setdefault("tokens", _model()[1].encode(texts[0]).tolist())
+        tokens = kwargs.setdefault("tokens", _tokenizer().encode(texts[0]).tolist())
         kwargs.setdefault("token", len(tokens) - 1)
-        super().__init__(list(texts), megabytes=round(len(_for_a_page()[1]) / 1e6, 1), **kwargs)
+        size = len(_for_a_page(kwargs.get("model", "novels"))[1])
+        super().__init__(list(texts), megabytes=round(size / 1e6, 1), **kwargs)
         self.on_msg(self._answer)
 
     def check(self, state):
-        tokens = state["tokens"]
-        if not 0 < len(tokens) <= novels.LENGTH:
-            raise traitlets.TraitError(f"the figure reads 1 to {novels.LENGTH} tokens, but has {len(tokens)}")
-        if not 0 <= min(tokens) <= max(tokens) < novels.CONFIG.vocab_size:
-            told = f"but reach from {min(tokens)} to {max(tokens)}"
-            raise traitlets.TraitError(f"tokens are from 0 to {novels.CONFIG.vocab_size - 1}, {told}")
-        if not 0 <= state["token"] < len(tokens):
-            raise traitlets.TraitError(f"token must be from 0 to {len(tokens) - 1}, but is {state['token']}")
-        unknown = [head for head in (state["head"], *state["off"]) if head not in HEADS]
+        tokens, size = state["tokens"], novels.CONFIG.vocab_size
+        if not tokens:
+            raise traitlets.TraitError("the figure reads at least 1 token, but has 0")
+        if not 0 <= min(tokens) <= max(tokens) < size:
+            raise traitlets.TraitError(
+                f"tokens are from 0 to {size - 1}, but reach from {min(tokens)} to {max(tokens)}"
+            )
+        if not first_read(len(tokens)) <= state["token"] < len(tokens):
+            told = f"from {first_read(len(tokens))} to {len(tokens) - 1}, but is {state['token']}"
+            raise traitlets.TraitError(f"token must be {told}")
+        done = [head for what in DONE for head in state[what]]
+        unknown = [head for head in (state["head"], *done) if head not in HEADS]
         if unknown:
             raise traitlets.TraitError(f"heads are {HEADS[0]} to {HEADS[-1]}, but there is {', '.join(unknown)}")
+        twice = sorted({head for head in done if done.count(head) > 1})
+        if twice:
+            raise traitlets.TraitError(f"one thing is done to a head, but {', '.join(twice)} is named twice")
         if not 0.1 <= state["temperature"] <= 2:
             raise traitlets.TraitError(f"temperature must be from 0.1 to 2, but is {state['temperature']}")
+        if not -1 <= state["target"] < size:
+            raise traitlets.TraitError(f"target must be from -1 to {size - 1}, but is {state['target']}")
 
     def _answer(self, _widget, content, _buffers):
-        if content == {"wanted": "model"}:
-            about, numbers = _for_a_page()
+        if content.get("wanted") in novels.ALIVE:
+            about, numbers = _for_a_page(content["wanted"])
             self.send(about, buffers=[numbers])
 
     @property
     def text(self):
-        """What is read now, as text."""
-        return _model()[1].decode(self.tokens)
+        """What stands there now, as text."""
+        return _tokenizer().decode(self.tokens)
+
+    def interventions(self):
+        """Return what is done to the heads, as `decoder` takes it."""
+        tokens = np.array(self.tokens[first_read(len(self.tokens)) :])
+        places = {what: [tuple(map(int, head.split("."))) for head in getattr(self, what)] for what in DONE}
+        others = ~np.eye(len(tokens), dtype=bool)
+        return [
+            *(switch_off(*head) for head in places["off"]),
+            *(Forbid(others, *head) for head in places["itself"]),
+            *(one for head in places["exchanged"] for one in novels.exchanged(tokens, *head, self.model)),
+        ]
 
     def describe(self):
-        params, tokenizer = _model()
-        off = [switch_off(*map(int, head.split("."))) for head in self.off]
-        logits = decoder(params, novels.CONFIG, self.tokens, interventions=off)[self.token]
-        shares = softmax(np.asarray(logits, float) / self.temperature)
+        params, tokenizer = _model(self.model), _tokenizer()
+        start = first_read(len(self.tokens))
+        logits = decoder(params, novels.CONFIG, self.tokens[start:], interventions=self.interventions())
+        shares = softmax(np.asarray(logits[self.token - start], float) / self.temperature)
         likeliest = np.argsort(-shares)[:4]
         following = listed([f'"{tokenizer.words[token]}"' for token in likeliest], shares[likeliest], 2)
-        heads = f", heads {', '.join(self.off)} off" if self.off else ""
-        return f"Novel reader{heads}: {self.text!r}, and next: {following}"
+        done = "".join(
+            f", heads {', '.join(getattr(self, what))} {told}" for what, told in DONE.items() if getattr(self, what)
+        )
+        return f"Novel reader{done}: {self.text!r}, and next: {following}"
