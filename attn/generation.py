@@ -24,7 +24,9 @@ class Cache:
         return K, V
 
 
-def generate(params, config, tokens, n_new, *, temperature=0.0, top_k=None, rng=None, context=None, context_mask=None):
+def generate(
+    params, config, tokens, n_new, *, temperature=0.0, top_k=None, top_p=None, rng=None, context=None, context_mask=None
+):
     """Continue a text.
 
     Parameters
@@ -40,6 +42,8 @@ def generate(params, config, tokens, n_new, *, temperature=0.0, top_k=None, rng=
         What logits are divided by before softmax; at 0 the likeliest token is taken.
     top_k : int, optional
         How many of the likeliest tokens may be drawn; default: all.
+    top_p : float, optional
+        The likeliest tokens that have this probability together may be drawn; default: all.
     rng : numpy Generator, optional
         Draws the tokens where the temperature is above 0.
     context, context_mask : array, optional
@@ -58,22 +62,24 @@ def generate(params, config, tokens, n_new, *, temperature=0.0, top_k=None, rng=
         raise ValueError(
             f"temperature cannot be negative and top_k not below 1, but they are {temperature} and {top_k}"
         )
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p is a probability above 0, but is {top_p}")
     if (temperature > 0) != (rng is not None):
         raise ValueError(f"drawing takes a temperature above 0 and an rng: temperature is {temperature}, rng is {rng}")
-    if top_k is not None and rng is None:
-        raise ValueError(f"top_k is for drawing, but there is no rng: top_k is {top_k}")
+    if rng is None and (top_k is not None or top_p is not None):
+        raise ValueError(f"top_k and top_p are for drawing, but there is no rng: they are {top_k} and {top_p}")
     if config.n_positions is not None and tokens.shape[-1] + n_new > config.n_positions:
         n = tokens.shape[-1] + n_new
         raise ValueError(f"the text would have {n} tokens, but this model reads at most {config.n_positions}")
     cache, new = Cache(), tokens
     for _ in range(n_new):
         logits = decoder(params, config, new, context=context, context_mask=context_mask, cache=cache)[..., -1, :]
-        new = (logits.argmax(axis=-1) if rng is None else draw(logits, rng, temperature, top_k))[..., None]
+        new = (logits.argmax(axis=-1) if rng is None else draw(logits, rng, temperature, top_k, top_p))[..., None]
         tokens = np.concatenate([tokens, new], axis=-1)
     return tokens
 
 
-def draw(logits, rng, temperature=1.0, top_k=None):
+def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
     """Draw one token from each row of logits.
 
     Parameters
@@ -84,13 +90,29 @@ def draw(logits, rng, temperature=1.0, top_k=None):
         Above 0.
     top_k : int, optional
         How many of the largest may be drawn; default: all.
+    top_p : float, optional
+        As many of the likeliest may be drawn as are needed for this probability; default: all.
 
     Returns
     -------
     array of int, shape (...)
+
+    Notes
+    -----
+    top_k: Fan, Lewis and Dauphin 2018; top_p: Holtzman et al. 2020.
     """
-    if top_k is not None and top_k < logits.shape[-1]:
-        least = np.partition(logits, -top_k, axis=-1)[..., -top_k, None]
-        logits = np.where(logits < least, -np.inf, logits)
-    heights = np.cumsum(softmax(np.asarray(logits, float) / temperature), axis=-1)
-    return np.sum(heights <= rng.random((*logits.shape[:-1], 1)) * heights[..., -1:], axis=-1)
+    P = softmax(np.asarray(logits, float) / temperature)
+    if top_k is not None and top_k < P.shape[-1]:
+        P = np.where(np.partition(P, -top_k, axis=-1)[..., -top_k, None] > P, 0, P)
+    if top_p is not None:
+        P = np.where(_least_of(P, top_p) > P, 0, P)
+    heights = np.cumsum(P, axis=-1)
+    return np.sum(heights <= rng.random((*P.shape[:-1], 1)) * heights[..., -1:], axis=-1)
+
+
+def _least_of(P, share):
+    """Return the smallest of the largest probabilities that make a share of their sum: shape (..., 1)."""
+    falling = -np.sort(-P, axis=-1)
+    before = np.cumsum(falling, axis=-1) - falling
+    needed = before < share * falling.sum(axis=-1, keepdims=True)
+    return np.take_along_axis(falling, needed.sum(axis=-1, keepdims=True) - 1, axis=-1)

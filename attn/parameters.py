@@ -38,6 +38,8 @@ class TransformerConfig:
         One of `attn.positions.POSITIONS`.
     max_distance : int, optional
         The largest distance that relative positions tell from the next one; default: 8.
+    position_step : float
+        How far apart neighbours count in rotary positions, above 0.
     norm : {"pre", "post", "none"}
         Whether the residual stream is normalised before each sublayer and once at the end (GPT-2), or
         after each sublayer and once at the beginning (BERT).
@@ -74,6 +76,7 @@ class TransformerConfig:
     n_positions: int | None = None
     positions: str = "learned"
     max_distance: int | None = None
+    position_step: float = 1
     norm: str = "pre"
     norm_type: str = "layer"
     activation: str = "gelu"
@@ -114,6 +117,9 @@ class TransformerConfig:
             raise ValueError(f"a gated MLP has no biases, but biases are {self.biases!r}: say biases='none'")
         if self.max_distance is not None and positions.max_distance is None:
             raise ValueError(f"positions {self.positions!r} have no max_distance, but it is {self.max_distance}")
+        if not 0 < self.position_step < math.inf or (self.position_step != 1 and not positions.steps):
+            told = f"but it is {self.position_step} with {self.positions} positions"
+            raise ValueError(f"position_step is a number above 0, and for rotary positions alone other than 1, {told}")
         if positions.needs and getattr(self, positions.needs) is None:
             raise ValueError(f"{self.positions} positions need {positions.needs}, but it is not given")
         if positions.even and getattr(self, positions.even) % 2:

@@ -40,7 +40,7 @@ def sinusoid(n, d_model, *, start=0):
 
 
 @differentiable
-def rotary(X, *, start=0):
+def rotary(X, *, start=0, step=1):
     """Turn each pair of entries by an angle that grows with the position.
 
     The dot product of two turned vectors then depends on how far apart they stand.
@@ -51,6 +51,9 @@ def rotary(X, *, start=0):
         Queries or keys; `d_k` is even.
     start : int
         The position of the first of them.
+    step : float
+        How far apart neighbours count. With 0.5 a model that was trained on short texts meets no angles in one twice as
+        long that it does not know: position interpolation, Chen et al. 2023.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def rotary(X, *, start=0):
     if X.ndim < 2:
         raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
     dtype = widened(X).dtype
-    turns = np.exp(1j * _angles(start, *X.shape[-2:])).astype(np.result_type(dtype, np.complex64))
+    turns = np.exp(1j * step * _angles(start, *X.shape[-2:])).astype(np.result_type(dtype, np.complex64))
 
     def turn(rows, turns):
         turned = np.ascontiguousarray(rows, dtype).view(turns.dtype) * turns
@@ -139,7 +142,7 @@ class PositionalEncoding:
     ----------
     embed : callable (X, params, start) -> array of the shape of X
         Adds to embeddings X, shape (..., n, d_model); the first token stands at position `start`.
-    turn : callable (X, start) -> array of the shape of X
+    turn : callable (X, start, config) -> array of the shape of X
         Turns queries or keys, shape (..., n_heads, n, d_k).
     bias : callable (p, n_heads, n_queries, n_keys) -> array, shape (n_heads, n_queries, n_keys), or None
         What is added to scores; `p` holds the parameters of the layer's attention.
@@ -149,16 +152,19 @@ class PositionalEncoding:
         The size of the config that must be given, and the one that must be even.
     max_distance : int, optional
         The config's default, for a way that has a largest distance.
+    steps : bool
+        Whether neighbours can count as more or less than one position apart.
     """
 
     embed: Callable = lambda X, params, start: X
-    turn: Callable = lambda X, start: X
+    turn: Callable = lambda X, start, config: X
     bias: Callable = lambda p, n_heads, n_queries, n_keys: None
     shapes: Callable = lambda config: {}
     attention_shapes: Callable = lambda config: {}
     needs: str | None = None
     even: str | None = None
     max_distance: int | None = None
+    steps: bool = False
 
 
 POSITIONS = {
@@ -176,6 +182,10 @@ POSITIONS = {
         attention_shapes=lambda config: {"relative": (config.n_heads, 2 * config.max_distance + 1)},
         max_distance=8,
     ),
-    "rotary": PositionalEncoding(turn=lambda X, start: rotary(X, start=start), even="d_k"),
+    "rotary": PositionalEncoding(
+        turn=lambda X, start, config: rotary(X, start=start, step=config.position_step),
+        even="d_k",
+        steps=True,
+    ),
     "none": PositionalEncoding(),
 }

@@ -187,7 +187,7 @@ def _self_attention(X, p, config, mask, number, cache, start, interventions):
     """Let tokens attend to each other and to those in the cache; only here are queries and keys told positions."""
     positions = POSITIONS[config.positions]
     Q, K, V = (_project(X, p, name) for name in "QKV")
-    Q, K = positions.turn(Q, start), positions.turn(K, start)
+    Q, K = positions.turn(Q, start, config), positions.turn(K, start, config)
     if cache is not None:
         K, V = cache.extend(number, K, V)
     V = replace_values(share_heads(V, config.n_heads), interventions, number)

@@ -66,6 +66,16 @@ def test_the_highest_draw_is_still_a_token():
     assert draw(logits, Highest()) == 9
 
 
+def test_only_as_many_tokens_are_drawn_as_a_probability_needs():
+    P, rng = np.array([0.1, 0.45, 0.05, 0.4]), np.random.default_rng(0)
+    for share, left in [(0.44, [1]), (0.46, [1, 3]), (0.86, [0, 1, 3]), (1.0, [0, 1, 2, 3])]:
+        drawn = draw(np.log(np.tile(P, (4000, 1))), rng, top_p=share)
+        assert np.unique(drawn).tolist() == left
+        np.testing.assert_allclose(np.bincount(drawn, minlength=4)[left] / 4000, P[left] / P[left].sum(), atol=0.03)
+    both = draw(np.log(np.tile(P, (4000, 1))), rng, top_k=3, top_p=0.87)  # of all tokens three would be needed
+    assert np.unique(both).tolist() == [1, 3]
+
+
 def test_drawing_follows_temperature_and_top_k():
     logits = np.array([0.0, 1.0, 2.0, 3.0])
     rng, many = np.random.default_rng(0), np.tile(logits, (20_000, 1))
@@ -105,7 +115,13 @@ def test_a_text_may_be_continued_by_nothing_and_not_beyond_the_last_position():
         ({"rng": np.random.default_rng(0)}, "temperature is 0.0, rng is Generator"),
         ({"temperature": -1.0}, "-1.0 and None"),
         ({"temperature": 1.0, "rng": np.random.default_rng(0), "top_k": 0}, "1.0 and 0"),
-        ({"top_k": 3}, "top_k is for drawing"),
+        ({"top_k": 3}, "top_k and top_p are for drawing, but there is no rng: they are 3 and None"),
+        ({"top_p": 0.5}, "there is no rng: they are None and 0.5"),
+        (
+            {"temperature": 1.0, "rng": np.random.default_rng(0), "top_p": 0.0},
+            "top_p is a probability above 0, but is 0.0",
+        ),
+        ({"temperature": 1.0, "rng": np.random.default_rng(0), "top_p": 1.5}, "but is 1.5"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, message):

@@ -1,6 +1,7 @@
 """The ways to tell positions: as the papers have them, their gradients, and the table that all of the package asks."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -164,5 +165,41 @@ def test_the_figures_tell_positions_in_the_same_ways():
 
 
 def test_a_figure_refuses_a_way_that_it_does_not_know():
-    with pytest.raises(quickjs.JSException, match=r"positions must be one of learned, .*, none, but are alibi"):
-        machine("runMachine({}, { positions: 'alibi' }, [0])")
+    for config, message in [
+        ("{ positions: 'alibi' }", r"positions must be one of learned, .*, none in a figure, but it is alibi"),
+        ("{ positions: 'none', activation: 'swiglu' }", "activation must be one of relu, gelu in a figure, but"),
+        (
+            "{ positions: 'none', activation: 'relu', norm_type: 'rms' }",
+            "norm_type must be one of layer in a",
+        ),
+    ]:
+        with pytest.raises(quickjs.JSException, match=message):
+            machine(f"runMachine({{}}, {config}, [0])")
+
+
+def test_neighbours_that_count_half_are_turned_half_as_far():
+    X = np.random.default_rng(0).normal(size=(2, 9, 6))
+    every_other = rotary(np.repeat(X, 2, axis=1), step=0.5)[:, ::2]
+    np.testing.assert_allclose(every_other, rotary(X), atol=1e-12)
+    np.testing.assert_allclose(rotary(X, start=3, step=0.5)[:, 1], rotary(X[:, 1:2], start=2)[:, 0], atol=1e-12)
+
+
+def test_a_model_that_counts_neighbours_as_half_a_step_apart_reads_the_same_in_a_page(js):
+    config = TransformerConfig(
+        vocab_size=5, d_model=8, n_heads=2, n_layers=2, positions="rotary", position_step=0.3, activation="relu"
+    )
+    params, tokens = init_transformer(np.random.default_rng(0), config, dtype=float), np.array([1, 4, 2, 0, 3])
+    found = js(
+        "(params, config, tokens) => attn.stepper.runMachine(params, config, tokens).at(-1).value.data",
+        params, vars(config), tokens,
+    )  # fmt: skip
+    expected, whole = (decoder(params, replace(config, position_step=step), tokens) for step in (0.3, 1))
+    np.testing.assert_allclose([found[str(i)] for i in range(len(found))], expected.ravel(), atol=1e-12)
+    assert np.abs(expected - whole).max() > 0.01
+
+
+@pytest.mark.parametrize(("step", "positions"), [(0, "rotary"), (-1, "rotary"), (np.inf, "rotary"), (0.5, "none")])
+def test_a_step_that_cannot_be_is_refused(step, positions):
+    sizes = {"vocab_size": 5, "d_model": 8, "n_heads": 2, "n_layers": 2}
+    with pytest.raises(ValueError, match=f"other than 1, but it is {step} with {positions} positions"):
+        TransformerConfig(**sizes, positions=positions, position_step=step)

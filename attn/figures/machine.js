@@ -100,9 +100,9 @@ function angleAt(position, pair, size) {
   return position * 10000 ** ((-2 * pair) / size);
 }
 
-function turned(X, sign, start) {
+function turned(X, sign, start, step) {
   return matrixFrom(X.rows, X.cols, (i, j) => {
-    const angle = angleAt(start + i, Math.floor(j / 2), X.cols);
+    const angle = step * angleAt(start + i, Math.floor(j / 2), X.cols);
     const other = j % 2 ? at(X, i, j - 1) : -at(X, i, j + 1);
     return at(X, i, j) * Math.cos(angle) + sign * other * Math.sin(angle);
   });
@@ -137,8 +137,8 @@ const POSITIONS = {
     biasBack: (grad, head, i, j, found) => (found.data[head * found.cols + distanceAt(found, i, j)] += grad),
   },
   rotary: {
-    turn: (X, start) => turned(X, 1, start),
-    turnBack: (grad, start) => turned(grad, -1, start),
+    turn: (X, start, step) => turned(X, 1, start, step),
+    turnBack: (grad, start, step) => turned(grad, -1, start, step),
   },
   none: {},
 };
@@ -211,8 +211,8 @@ const KINDS = {
     },
   },
   turn: {
-    value: ([X], { positions, start }) => positions.turn(X, start),
-    back: (grad, _inputs, { positions, start }) => [positions.turnBack(grad, start)],
+    value: ([X], { positions, start, step }) => positions.turn(X, start, step),
+    back: (grad, _inputs, { positions, start, step }) => [positions.turnBack(grad, start, step)],
   },
   activation: {
     value: ([X], { activation }) => mapped(X, ACTIVATIONS[activation].value),
@@ -220,16 +220,20 @@ const KINDS = {
   },
 };
 
+// What a figure's config may say, of what attn.parameters knows.
+const KNOWN = { positions: Object.keys(POSITIONS), activation: Object.keys(ACTIVATIONS), norm_type: ["layer"] };
+
 // Run a decoder of the package: `params` and `config` as attn has them, matrices as nested lists. `doneTo` says what is done
 // to a head: null, "off" (it writes nothing), "itself" (each token looks at itself alone), or a function that makes the
 // values that it mixes from its own. A `cache`, a Map that is empty at first, holds the keys and values of all tokens that were read with it;
 // `tokens` are then those that follow. `changes` are numbers that are set, whatever comes to stand there: each [name of a
 // node, row, column, number]. Returns the nodes in order, of which the last is what the model returns.
 function runMachine(params, config, tokens, doneTo = () => null, cache = null, changes = []) {
-  const positions = POSITIONS[config.positions];
-  if (!positions) {
-    throw new Error(`positions must be one of ${Object.keys(POSITIONS).join(", ")}, but are ${config.positions}`);
+  for (const [name, known] of Object.entries(KNOWN)) {
+    if (known.includes(config[name])) continue;
+    throw new Error(`${name} must be one of ${known.join(", ")} in a figure, but it is ${config[name]}`);
   }
+  const positions = POSITIONS[config.positions];
   const nodes = [];
   const start = cache?.size ? cache.values().next().value.rows : 0;
   const add = (node) => {
@@ -269,7 +273,8 @@ function runMachine(params, config, tokens, doneTo = () => null, cache = null, c
       const project = (letter, from) =>
         linear(name + letter, X, part, [`layer ${layer}`, "attention"], `W_${letter}`, `b_${letter}`, from);
       let [Q, K] = [project("Q", head), project("K", keyHead)];
-      if (positions.turn) [Q, K] = [Q, K].map((Y) => make("turn", `${Y.name}, turned`, [Y], { positions, start }));
+      if (positions.turn) [Q, K] = [Q, K].map((Y) => make("turn", `${Y.name}, turned`, [Y],
+        { positions, start, step: config.position_step }));
       K = withEarlier(K);
       let S = make("scores", `${name}scores`, [Q, K], { scale: config.scale ?? config.d_k ** -0.5 });
       if (positions.bias) {
