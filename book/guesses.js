@@ -378,11 +378,15 @@ if (guesses.length) {
 document.documentElement.classList.remove("attn-asks"); // book.js has hidden what stands after a guess until now
 document.querySelectorAll(".attn-switch input").forEach((input) => bringSwitch(input, guesses));
 
-// A link may lead to what is hidden.
+// A link may lead to what is hidden, or to a side path that is folded.
 function showTarget() {
   const target = document.getElementById(location.hash.slice(1));
-  for (let node = target; node; node = node.parentElement) if (node.matches(".attn-result")) showResult(node);
-  if (target?.closest(".attn-result")) target.scrollIntoView();
+  target?.querySelectorAll(":scope > details.attn-side").forEach((side) => (side.open = true));
+  for (let node = target; node; node = node.parentElement) {
+    if (node.matches(".attn-result")) showResult(node);
+    if (node.matches("details")) node.open = true;
+  }
+  if (target?.closest(".attn-result, details")) target.scrollIntoView();
 }
 addEventListener("hashchange", showTarget);
 showTarget();

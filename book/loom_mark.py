@@ -77,6 +77,7 @@ PARTS = {  # by the number of a chapter: what it explains, and the shapes that s
     14: ("layer upon layer", ("layers", "second head", "weights")),
     15: ("the next word", ("words", "next")),
     16: ("all of it", tuple(SHAPES)),
+    17: ("what has changed since", ("positions", "query", "key", "value", "mlp", "next")),
 }
 
 

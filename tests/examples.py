@@ -30,6 +30,7 @@ from attn.figures import (
     SentenceStepper,
     SoftmaxBackward,
     SoftmaxExplorer,
+    TodaysLayer,
     TrainingExplorer,
     UpdatePlane,
     WalkExplorer,
@@ -139,6 +140,7 @@ def one_of_each():
         "clocks": ClockExplorer(4, 9, 40, entries=6),
         "stepper": stepper(),
         "head_guess": head_guess(),
+        "todays_layer": TodaysLayer(),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
     }
 
@@ -270,7 +272,7 @@ MOVES = {
         (pick, "Head 1.0", "one back"),
         (pick, "Head 2.3", "off"),
         (train,),
-        (fill, "heads a layer", "3"),
+        (fill, "heads per layer", "3"),
         (fill, "layers", "1"),
         (pick, "No head may look at", "itself in layer 1"),
         (click, "which noun is “it”?"),
@@ -390,6 +392,13 @@ MOVES = {
         (press, "They looked at the miniature Eiffel tower."),
         (point, ".attn-large .attn-cell", 8),
         (press, "Head 3.9, your guess: same word"),
+    ],
+    "todays_layer": [
+        (press, "fewer key heads"),
+        (press, "gated MLP"),
+        (press, "no biases"),
+        (press, "All six"),
+        (press, "RMSNorm"),
     ],
     "self_check": [(press, "2"), (press, "22"), (press, "11")],
     "novel_reader": [

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import traitlets
 from examples import EACH, heads_explorer, stepper, stirred, training_explorer
 from numpy.testing import assert_allclose
 
@@ -33,11 +34,13 @@ from attn.figures import (
     ScalingExplorer,
     SenseExplorer,
     SoftmaxBackward,
+    TodaysLayer,
+    todays_layer,
 )
 from attn.figures.stepper import sizes_of
 from attn.interventions import Replace, ReplaceValues
 from attn.layers import layer_norm
-from attn.parameters import GPT3, TransformerConfig, count_parameters
+from attn.parameters import GPT3, RELEASED, TransformerConfig, cache_bytes, count_parameters
 from attn.positions import rotary, sinusoid
 
 
@@ -806,3 +809,28 @@ def test_a_row_of_places_is_not_taken_for_one_of_words(js):
     told = {name: [text for _, text, _ in cells] for name, cells in js(OPENED, stepper().state())}
     assert told["embeddings"][4] == "The row of “lost”, entry 1."
     assert told["positions of the tokens"][4] == "The row of place 2, entry 1."
+
+
+# --- today's layer ---------------------------------------------------------------------------------------------------
+
+
+def test_each_way_to_build_todays_layer_is_counted_as_the_package_does(js):
+    ways = [way for size in range(7) for way in itertools.combinations(todays_layer.CHANGES, size)]
+    ways = [way for way in ways if "gated MLP" not in way or "no biases" in way]
+    figure = TodaysLayer()
+    for way in ways:
+        figure.changed = list(way)
+        counted = count_parameters(figure.config)
+        found = js("attn.todays_layer.countLayer", figure.sizes, way)
+        assert found["total"] == counted["total"] and found["cache"] == cache_bytes(figure.config, 1), way
+        assert [found["parts"][part] for part in ("attention", "MLP", "embedding", "positions", "norms")] == [
+            counted[part] for part in ("attention", "mlp", "embedding", "positions", "norms")
+        ]
+    assert figure.config == RELEASED["Llama 3 8B"] and len(ways) == 48
+
+
+def test_a_gated_mlp_with_biases_is_refused():
+    with pytest.raises(traitlets.TraitError, match="a gated MLP has no biases, but the changes are gated MLP"):
+        TodaysLayer(changed=["gated MLP"])
+    with pytest.raises(traitlets.TraitError, match="each change is made once, but there are RMSNorm, RMSNorm"):
+        TodaysLayer(changed=["RMSNorm", "RMSNorm"])

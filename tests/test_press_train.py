@@ -387,7 +387,7 @@ UNFIT = [  # a change, the page's sentence, Python's
     ({"layers": 0}, "layers must be a whole number from 1 to 3, but is 0.", "layers must be from 1 to 3, but is 0"),
     ({"layers": 4}, "layers must be a whole number from 1 to 3, but is 4.", "layers must be from 1 to 3, but is 4"),
     ({"heads": 3}, "The heads share the width 64, and 3 does not divide it.", "divide the width 64, but 3 does not"),
-    ({"heads": 16}, "heads a layer must be a whole number from 1 to 8, but is 16.", "heads must be from 1 to 8"),
+    ({"heads": 16}, "heads per layer must be a whole number from 1 to 8, but is 16.", "heads must be from 1 to 8"),
     (
         {"rate": 0},
         "learning rate must be a number above 0 and at most 1, but is 0.",
@@ -418,7 +418,7 @@ def test_what_does_not_fit_is_refused_in_page_and_python_with_one_sentence(js, c
 def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
     page = blank(PressTrain())
     for name, typed, said in [
-        ("heads a layer", "3", "The heads share the width 64, and 3 does not divide it."),
+        ("heads per layer", "3", "The heads share the width 64, and 3 does not divide it."),
         ("learning rate", "0", "learning rate must be a number above 0 and at most 1, but is 0."),
         ("seed", "", "seed must be a whole number from 0 to 4,294,967,295, but that is no number."),
     ]:
@@ -429,7 +429,7 @@ def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
         press(page, "Start again")
         assert page.locator(".attn-problem").inner_text() == ""
     pick(page, "Head 2.3", "off")
-    fill(page, "heads a layer", "2")
+    fill(page, "heads per layer", "2")
     assert page.locator(".attn-learner").count() == 4 and page.locator(".attn-problem").inner_text() == ""
 
 
@@ -480,7 +480,7 @@ def test_an_address_that_does_not_fit_is_refused_with_a_sentence(blank, hash_):
     page.goto("about:blank")
     page.goto(address + hash_)
     assert page.locator(".attn-problem").inner_text().startswith("The setting in the address does not fit. ")
-    assert page.get_by_label("heads a layer").input_value() == "4"
+    assert page.get_by_label("heads per layer").input_value() == "4"
     assert page.locator(".attn-explorable :is(img, b)").count() == 0 and page.said == []
 
 

@@ -1,5 +1,6 @@
 """Whole models against the same models in PyTorch: outputs and every gradient; what a run has seen and may not see."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,8 @@ from attn.generation import Cache
 from attn.layers import feed_forward, layer_norm
 from attn.tape import leaves
 from attn.training import cross_entropy
+from book import build
+from book.execute import read
 
 POSITIONS = ["none", "learned", "sinusoid", "rotary", "relative"]
 BASE = TransformerConfig(vocab_size=11, d_model=12, n_heads=3, n_layers=2, d_ff=7, n_positions=9, activation="relu")
@@ -524,3 +527,24 @@ def test_a_cache_counts_its_tokens():
 def test_a_part_without_any_parameter_is_no_parameter():
     config, params = small()
     assert_array_equal(decoder({**params, "notes": {}}, config, [1, 2]), decoder(params, config, [1, 2]))
+
+
+def test_the_layer_that_chapter_17_writes_for_pytorch_is_that_of_the_package():
+    torch = pytest.importorskip("torch")
+    prose = "\n".join(cell.source for cell in read(next(build.ROOT.glob("chapters/17_*.ipynb"))).cells)
+    code, names = re.search(r"```python\n(import torch\n.*?)```", prose, re.DOTALL)[1], {}
+    exec(code, names)
+    assert len(code.splitlines()) <= 40
+    config, params = small(
+        d_model=24, n_heads=6, n_key_heads=2, n_layers=1, positions="rotary", n_positions=None, norm_type="rms",
+        activation="swiglu", biases="none", unembedding="separate",
+    )  # fmt: skip
+    layer, (attention, mlp) = names["Layer"](24, 6, 2, 7).double(), params["layer 1"].values()
+    given = {"norm_1": attention["norm"]["gain"], "norm_2": mlp["norm"]["gain"]}
+    given |= {f"W_{name}": np.concatenate(attention[f"W_{name}"], axis=1).T for name in "QKV"}
+    given |= {"W_O": np.concatenate(attention["W_O"]).T, **{f"W_{n}": mlp[f"W_{n}"].T for n in (1, 2, 3)}}
+    layer.load_state_dict({f"{name}.weight": torch.tensor(array) for name, array in given.items()})
+    with Trace() as trace:
+        decoder(params, config, tokens())
+    found = layer(torch.tensor(trace.embedded[0])).detach().numpy()
+    assert_allclose(found, trace.layers[0].after_mlp, atol=1e-12)

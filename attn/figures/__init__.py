@@ -33,6 +33,7 @@ from attn.figures.senses import SenseExplorer as SenseExplorer
 from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn.figures.stepper import SentenceStepper as SentenceStepper
+from attn.figures.todays_layer import TodaysLayer as TodaysLayer
 from attn.figures.training import TrainingExplorer as TrainingExplorer
 from attn.figures.update_plane import UpdatePlane as UpdatePlane
 from attn.figures.walks import WalkExplorer as WalkExplorer

@@ -1,5 +1,5 @@
 // The cost explorer: what a text of n tokens asks of a model in memory, as areas of one scale. The reader pulls the
-// corner of the square of patterns, and the edge of the strip of keys and values. Two bytes a number, as is usual.
+// corner of the square of patterns, and the edge of the strip of keys and values. Two bytes per number, as is usual.
 
 const BYTES = 2;
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -95,7 +95,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const sizes = { patterns: "patterns of a layer", cache: "keys and values", parameters: "all parameters" };
   const cells = grid(3, 1);
   const { table } = tableOf({
-    className: "attn-sizes", title: "Memory at two bytes a number", cells,
+    className: "attn-sizes", title: "Memory at two bytes per number", cells,
     rows: Object.values(sizes).map((name, i) => heading("row", `attn-of-${["patterns", "keys", "all"][i]}`)(name)),
   });
   const share = countedBar("pairs of tokens");

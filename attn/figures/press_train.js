@@ -2,7 +2,7 @@
 // switches them off, forbids looks, and sees patterns, loss and share right change. What trains is trainer.js.
 
 const NUMBERS = { // a field each: what it is called, and its bounds
-  layers: ["layers", 1, 3], heads: ["heads a layer", 1, 8], rate: ["learning rate", 0, 1],
+  layers: ["layers", 1, 3], heads: ["heads per layer", 1, 8], rate: ["learning rate", 0, 1],
   steps: ["steps", 10, 5000], seed: ["seed", 0, 2 ** 32 - 1],
 };
 const TOLD_EVERY = 4000; // milliseconds between two lines that are spoken

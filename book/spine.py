@@ -1,0 +1,123 @@
+"""The spine of the course and its side paths: how long they take, and how the book folds the latter.
+
+A section that begins with `SIDE` is a side path. `python -m book.spine` prints the table of times of how_to_read.
+"""
+
+import re
+
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+
+from . import ROOT
+from .execute import read
+from .guesses import guess_in
+
+SIDE = "A side path: what follows does not need it."
+WORDS_PER_MINUTE = 150
+MINUTES = {"guess": 1, "code": 1, "picture": 0.5, "moving": 2, "questions": 3}
+UNCOUNTED = ("Exercises", "References")  # exercises take as long as one likes
+CHAPTERS = re.compile(r"chapters/(\d\d)_")
+
+
+def sections(notebook):
+    """Return the cells of a chapter by section: what stands above the first is a section as well, named ""."""
+    found = {"": []}
+    for cell in notebook.cells:
+        heading = re.match(r"## (.+)", cell.source) if cell.cell_type == "markdown" else None
+        if heading:
+            found[heading[1]] = []
+        found[list(found)[-1]].append(cell)
+    return found
+
+
+def is_side(cells):
+    return f"*{SIDE}*" in cells[0].source.split("\n\n")[:2]
+
+
+def kind_of(cell):
+    """Return what a cell is to a reader, a key of `MINUTES`, or None for prose and for code that is folded."""
+    if cell.cell_type == "markdown":
+        return "guess" if guess_in(cell) else None
+    shown = str(cell.get("outputs", ""))
+    if "self_check" in shown:
+        return "questions"
+    if "data-explorable" in shown:
+        return "moving"
+    if "plt.show()" in cell.source:
+        return "picture"
+    return None if "hide-input" in cell.metadata.get("tags", []) else "code"
+
+
+def minutes(cells):
+    """Return how long a reader takes for cells who makes every guess and moves every figure."""
+    cells = [cell for cell in cells if "remove-cell" not in cell.metadata.get("tags", [])]
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    words = len(re.sub(r"<!--.*?-->|<details>.*?</details>|```.*?```", "", prose, flags=re.DOTALL).split())
+    return words / WORDS_PER_MINUTE + sum(MINUTES.get(kind_of(cell), 0) for cell in cells)
+
+
+def times(notebook):
+    """Return the minutes of a chapter's spine, and those of its side paths."""
+    spine = side = 0
+    for heading, cells in sections(notebook).items():
+        if heading not in UNCOUNTED:
+            spine, side = (spine, side + minutes(cells)) if is_side(cells) else (spine + minutes(cells), side)
+    return spine, side
+
+
+def rounded(time):
+    return 5 * round(time / 5)
+
+
+def table():
+    """Return the times of all chapters as a table of Markdown."""
+    found = {path: [rounded(time) for time in times(read(path))] for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))}
+    lines = ["| chapter | spine | side paths |", "|---|---|---|"]
+    for path, (spine, side) in found.items():
+        title = read(path).cells[0].source.partition("\n")[0].removeprefix("# ")
+        lines.append(f"| [{title}]({path.name}) | {spine} min | {f'{side} min' if side else ''} |")
+    hours = [sum(both) / 60 for both in zip(*found.values())]
+    return "\n".join([*lines, f"| **all** | **{hours[0]:.0f} hours** | **{hours[1]:.0f} hours** |"])
+
+
+class SidePaths(SphinxTransform):
+    """Say at the head of a chapter how long it takes, and fold its side paths."""
+
+    default_priority = 410
+
+    def apply(self, **kwargs):
+        if self.app.builder.name != "html" or not CHAPTERS.match(self.env.docname):
+            return
+        notebook = read(ROOT / f"{self.env.docname}.ipynb")
+        spine, side = map(rounded, times(notebook))
+        for paragraph in self.document.findall(nodes.paragraph):
+            if paragraph.astext().startswith("You need:"):
+                beside = f", and {side} more for side paths, which are folded" if side else ""
+                told = [nodes.strong("", "Time:"), nodes.Text(f" about {spine} minutes{beside}.")]
+                paragraph.parent.insert(paragraph.parent.index(paragraph) + 1, nodes.paragraph("", "", *told))
+                break
+        by_heading = sections(notebook)
+        for section in list(self.document.findall(nodes.section)):
+            marks = [child for child in section.children[1:2] if child.astext() == SIDE]
+            if not marks:
+                continue
+            time = max(1, round(minutes(by_heading[section_title(section, by_heading)])))
+            summary = f"<summary>A side path of {time} minutes: what follows does not need it.</summary>"
+            section.replace(marks[0], nodes.raw("", f'<details class="attn-side">{summary}', format="html"))
+            section.append(nodes.raw("", "</details>", format="html"))
+
+
+def section_title(section, headings):
+    """Return the heading of the notebook that a section of the page was made from."""
+    plain = re.compile(r"[^a-z0-9]")
+    titles = {plain.sub("", heading.lower()): heading for heading in headings}
+    return titles[plain.sub("", section.next_node(nodes.title).astext().lower())]
+
+
+def setup(app):
+    app.add_transform(SidePaths)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    print(table())
