@@ -121,7 +121,8 @@ function curveGuess({ right, at, across, along, scale, digits, why }) {
   const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-axes", role: "group", "aria-label": `Your curve: ${along}` },
     drawing("path", { class: "attn-axis", d: `M${left} 4V${height - foot + 4}H${width - 4}` }),
     ...scale.map((end) => label(shown(end), { x: left - 6, y: y(end) + 4, "text-anchor": "end" })),
-    ...at.map((one, i) => label(shown(one), { x: x(i), y: height - 19, "text-anchor": "middle" })),
+    ...at.map((one, i) => label(shown(one), i < at.length - 1 ? { x: x(i), y: height - 19, "text-anchor": "middle" }
+      : { x: width, y: height - 19, "text-anchor": "end" })),
     label(across, { x: width - 4, y: height - 4, "text-anchor": "end" }), label(along, { x: left + 8, y: 14 }), line, ...points, ...grips);
   const press = button("attn-button", "That is my guess", () => commit(said));
   press.disabled = true; // until something was drawn

@@ -318,7 +318,7 @@ MOVES = {
         (hold, "query stands at", "ArrowRight"),
         (hold, "both, together", "Shift+ArrowRight"),
         (drag, "key stands at", -900, 0),
-        (key, "angle a position", "ArrowLeft"),
+        (key, "angle per position", "ArrowLeft"),
         (drag, "both, together", 900, 0),
         (drag, "query stands at", -100, 50),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, drag, handle, hold, press, swipe, unfold, words
+from hands import bring, click, control, drag, handle, hold, press, swipe, train, unfold, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -35,6 +35,7 @@ from attn.figures import (
     read_source,
 )
 from attn.parameters import GPT3, TransformerConfig
+from book import build
 
 ALIVE = [name for name in EACH if name != "novel_reader"]  # where nothing has to be brought first
 
@@ -47,6 +48,31 @@ def test_every_figure_is_a_pair_of_files_in_the_script_of_the_book_with_an_examp
 
 
 # --- what a page shows -----------------------------------------------------------------------------------------------
+
+
+SHAPES = ".attn-explorable svg :is(path, line, rect, circle, polyline):not(.attn-target, .attn-wider)"
+UNSEEN = """(shapes) => [...document.querySelectorAll(shapes)].filter((shape) => {
+  const { fill, stroke, visibility } = getComputedStyle(shape);
+  const clear = (paint) => /^none$|^rgba\\(.*, 0\\)$/.test(paint);
+  return visibility !== "hidden" && shape.getTotalLength() > 0 && clear(fill) && clear(stroke);
+}).map((shape) => shape.getAttribute("class") ?? shape.outerHTML)"""
+
+
+@pytest.mark.parametrize("name", ALIVE)
+def test_nothing_is_drawn_that_cannot_be_seen(blank, name):
+    page = blank(EACH[name])
+    if name == "press_train":
+        train(page)
+    assert page.evaluate(UNSEEN, SHAPES) == []
+
+
+def test_no_class_of_a_figure_means_something_to_the_pages_too():
+    figures = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js") if path.name != "mount.js")
+    used = set(re.findall(r"attn-[a-z-]+", figures))
+    rules = re.findall(
+        r"^(\.attn-[a-z-]+)(?: \{|,)", (build.ROOT / "book" / "book.css").read_text(encoding="utf-8"), re.M
+    )
+    assert {rule[1:] for rule in rules} & used == set()
 
 
 @pytest.mark.parametrize("name", EACH)

@@ -58,7 +58,7 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
   const keys = K.map((k, j) => {
     const [x, y] = inPlane(k);
     const target = drawing("circle", { r: 22, cx: x, cy: y, class: "attn-target" }), point = drawing("circle", { class: "attn-key-point" });
-    const name = drawing("text", { class: "attn-key-label" }, tokens[j]);
+    const name = drawing("text", { class: "attn-key-label attn-plane-label" }, tokens[j]);
     const group = pressable(drawing("g", {}, target, point, name), () => onMove(inside(k.map((entry) => 1.25 * entry))),
       { "aria-label": `Point at ${tokens[j]}` });
     const away = [k[0] - middle[0], k[1] - middle[1]];
@@ -101,7 +101,7 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
     const { mean: center, step } = pull(state, goal);
     const [cx, cy] = inPlane(center);
     put(mean, { cx, cy });
-    put(meanName, { x: cx + 10, y: cy - 9 });
+    put(meanName, cx > 0.7 * wide ? { x: cx - 10, y: cy - 9, "text-anchor": "end" } : { x: cx + 10, y: cy - 9, "text-anchor": "start" });
     towards.set(q, q.map((entry, d) => entry + step[d]));
   };
   const follow = (way) => put(trail, { points: way.map((q) => inPlane(q).map((x) => x.toFixed(1))).join(" ") });

@@ -2,7 +2,7 @@
 // lies, ribbons as wide as the weights, and values that pull the output. Chapters add one thing each.
 
 const SHARE_HEIGHT = 170, RECEIVE_HEIGHT = 164;
-const TABLE = { left: 46, zero: 58, bars: 34, percent: 146, ribbon: 152, end: 268 }; // where in the middle picture things stand
+const TABLE = { left: 36, zero: 64, bars: 24, percent: 146, ribbon: 152, end: 268 }; // where in the middle picture things stand
 const STEPS = 160, RATE = 0.08, DROPS = 30;
 
 // The way of the query while it learns, to its last step or the edge of the plane.
@@ -100,34 +100,32 @@ function receivePicture({ tokens, asker, V, E }) {
   const place = (v) => [0, 1].map((d) => [PICTURE_WIDTH, RECEIVE_HEIGHT][d] / 2 + (d ? -1 : 1) * (v[d] - (low[d] + high[d]) / 2) * unit);
   const springs = V.map(() => line("attn-spring"));
   const ghost = drawing("circle", { r: 9, class: "attn-out attn-ghost" }), out = drawing("circle", { r: 9, class: "attn-out" });
-  const said = drawing("text", { class: "attn-out-label" });
   const word = planeArrow("attn-own-arrow", place), moved = planeArrow("attn-value-arrow", place);
   picture.append(drawing("polygon", { points: V.map((v) => place(v).map((x) => x.toFixed(1))).join(" "), class: "attn-hull" }),
-    ...springs.map((spring) => spring.node), ghost);
-  V.forEach((v, j) => {
-    const [x, y] = place(v);
-    const anchor = x > PICTURE_WIDTH / 2 ? "start" : "end";
-    picture.append(drawing("rect", { x: x - 6, y: y - 6, width: 12, height: 12, rx: 3, class: "attn-value-point" }),
-      drawing("text", { x: x + (anchor === "end" ? -12 : 12), y: y + 5, class: "attn-value-label", "text-anchor": anchor }, tokens[j]));
-  });
+    ...springs.map((spring) => spring.node), ghost, ...V.map((v) => {
+      const [x, y] = place(v);
+      return drawing("rect", { x: x - 6, y: y - 6, width: 12, height: 12, rx: 3, class: "attn-value-point" });
+    }));
   if (E) {
     const [x, y] = place(E);
     picture.append(word.group, moved.group,
       drawing("text", { x: x - 8, y: y + 5, "text-anchor": "end" }, asker));
     word.set([0, 0], E);
   }
-  picture.append(out, said);
+  picture.append(out, ...V.map((v, j) => { // names stand above what moves
+    const [x, y] = place(v);
+    const side = x > PICTURE_WIDTH / 2 ? 1 : -1;
+    return drawing("text", { x: x + 12 * side, y: y + 5, class: "attn-value-label attn-plane-label", "text-anchor": side > 0 ? "start" : "end" }, tokens[j]);
+  }));
   const set = (state, { weights, output }, before) => {
-    const [x, y] = place(output);
+    const [x, y] = place(output), takes = sum(weights) > 0 ? "visible" : "hidden"; // from nobody, if all words are hidden
     springs.forEach((spring, j) => {
       spring.set([x, y], place(V[j]));
-      put(spring.node, { "stroke-width": 1 + 14 * weights[j], opacity: 0.25 + 0.6 * weights[j] });
+      put(spring.node, { "stroke-width": 1 + 14 * weights[j], opacity: 0.25 + 0.6 * weights[j], visibility: takes });
     });
-    put(out, { cx: x, cy: y });
+    put(out, { cx: x, cy: y, visibility: takes });
     const [bx, by] = before ? place(ask(before).output) : [x, y];
     put(ghost, { cx: bx, cy: by });
-    put(said, { x, y: y > 0.7 * RECEIVE_HEIGHT ? y - 16 : y + 26, "text-anchor": "middle" });
-    said.textContent = pair(output);
     if (E) moved.set(E, E.map((entry, d) => entry + output[d]));
   };
   return { picture, set };

@@ -11,11 +11,16 @@ function askAll({ E, Q, K, V }) {
   return { found, stops };
 }
 
-// Where the name of an arrow stands: to the left of its middle, as one goes along it.
-function beside([x0, y0], [x1, y1]) {
-  const length = Math.hypot(x1 - x0, y1 - y0) || 1;
+// Where the name of an arrow stands: to the left of its middle, as one goes along it, and inside the picture. Beside a very
+// short arrow there is none.
+function beside([x0, y0], [x1, y1], name) {
+  const length = Math.hypot(x1 - x0, y1 - y0) || 1, half = 4.2 * name.length;
   const [u, v] = [(y1 - y0) / length, (x0 - x1) / length];
-  return { x: (x0 + x1) / 2 + 10 * u, y: (y0 + y1) / 2 + 12 * v + 5, "text-anchor": u > 0.5 ? "start" : u < -0.5 ? "end" : "middle" };
+  const x = (x0 + x1) / 2 + 10 * u + (u > 0.5 ? half : u < -0.5 ? -half : 0);
+  return {
+    x: Math.max(half + 2, Math.min(HEAD - half - 2, x)), y: (y0 + y1) / 2 + 12 * v + 5, "text-anchor": "middle",
+    visibility: length < 14 ? "hidden" : "visible",
+  };
 }
 
 function build({ read, change, reset, line: said, tell, draw }) {
@@ -47,9 +52,9 @@ function build({ read, change, reset, line: said, tell, draw }) {
     arrows.forEach((arrow, h) => {
       arrow.set(stops[h], stops[h + 1]);
       old[h].set(...(earlier ? [earlier[h], earlier[h + 1]] : [[0, 0], [0, 0]]));
-      put(labels[h], beside(place(stops[h]), place(stops[h + 1])));
+      put(labels[h], beside(place(stops[h]), place(stops[h + 1]), heads[h]));
     });
-    put(own, beside(place([0, 0]), place(state.E)));
+    put(own, beside(place([0, 0]), place(state.E), asker));
   };
   let latest, earlier;
   const glide = gliding((numbers) => show(latest, earlier, numbers));

@@ -40,11 +40,12 @@ function plane(role, rows, tokens, unit, { read, change }) {
     const power = sign * Math.log2(Math.max(factor, 0.01));
     change({ power: Math.round(20 * Math.max(-MOST, Math.min(MOST, power))) / 20 });
   };
+  const name = lettering(0, -16, `attn-${role}-label`, tokens[chosen]);
   const knob = handle({
     label: `${role} of ${tokens[chosen]}`,
     onMove: ([x]) => stretch((x - BASE[0]) / (unit * pairs[chosen][0])),
     onStep: ([right, up]) => stretch(2 ** (sign * read().power + 0.1 * (right + up))),
-  }, drawing("circle", { r: 9, class: "attn-grip" }), lettering(0, -16, `attn-${role}-label`, tokens[chosen]));
+  }, drawing("circle", { r: 9, class: "attn-grip" }), name);
   const view = { viewBox: `0 0 ${WIDE} 140`, class: "attn-scene", role: "group", "aria-label": `The ${role} space` };
   const scene = drawing("svg", view,
     drawing("line", { x1: 4, x2: WIDE - 4, y1: BASE[1], y2: BASE[1], class: "attn-axis" }),
@@ -53,7 +54,9 @@ function plane(role, rows, tokens, unit, { read, change }) {
   const set = (power) => {
     const factor = 2 ** (sign * power);
     arrows.forEach((arrow, i) => arrow.set(BASE, place(pairs[i], factor)));
-    knob.set(place(pairs[chosen], factor), factor, `× ${format(factor)}`);
+    const [x, y] = place(pairs[chosen], factor), half = 4.2 * tokens[chosen].length;
+    knob.set([x, y], factor, `× ${format(factor)}`);
+    put(name, { x: Math.max(half, Math.min(WIDE - half, x)) - x }); // it stays inside
   };
   return { scene, set, held: knob.held };
 }
@@ -91,7 +94,7 @@ function build({ read, change, reset, line, tell, draw }) {
       box("attn-beside", caption(`Keys. Across: their first entry. Up: ${rest}.`), planes[0].scene),
       box("attn-beside", caption("Queries, likewise. Take hold of the head of an arrow."), planes[1].scene)),
     box("attn-thirds", ...maps.map(({ pane }) => pane)),
-    caption("A dot for each two words: slate is positive, orange negative; a ring is the size before any stretch."),
+    caption("A dot for each two words: orange is negative, the other colour positive; a ring is the size before any stretch."),
     box("attn-knobs", power.row), line, reset);
 
   const glide = gliding(([shown]) => {

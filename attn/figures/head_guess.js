@@ -92,7 +92,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
 
   draw(
     element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, "Sentence"), select),
-    box("attn-panes", box(wide ? "attn-all-maps attn-narrow" : "attn-all-maps", table), large), line,
+    box("attn-panes", box(wide ? "attn-all-maps attn-shelf" : "attn-all-maps", table), large), line,
     element("fieldset", { className: "attn-question" }, legend, box("attn-answers", ...answers), why),
     box("attn-controls", nextCase, tally), after, reset);
 

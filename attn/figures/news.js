@@ -74,7 +74,7 @@ function build({ read, change, reset, line, tell, draw }) {
     score.set(state.score);
     above.textContent = `word by word: ${shareInWords(left)} arrives`;
     below.textContent = `attention, in one jump: ${shareInWords(jump)} arrives`;
-    tell(`The last word stands ${state.distance} after the clue. Handed on ${state.distance} times, with ${format(state.keeps)} `
+    tell(`The last word stands ${state.distance} after the clue. Handed on ${state.distance === 1 ? "once" : `${state.distance} times`}, with ${format(state.keeps)} `
       + `kept each time, ${shareInWords(left)} of the news arrives; attention gives the clue a weight of ${format(jump, 3)}.`);
   };
 }

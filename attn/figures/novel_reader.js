@@ -48,6 +48,7 @@ function readerOf(means, place) {
   const layers = Array.from({ length: config.n_layers }, (_, i) => i + 1);
   const heads = Array.from({ length: config.n_heads }, (_, i) => i);
   let done = null, whole = null; // as the heads are now, and with all of them on
+  const encoded = texts.map(encode);
   const windowOf = (tokens) => tokens.slice(firstRead(tokens.length, mostTokens));
 
   const problem = element("span", { className: "attn-problem", role: "status" });
@@ -75,7 +76,7 @@ function readerOf(means, place) {
   const waiting = element("span", { className: "attn-waiting", role: "status" });
   const ours = element("select", { autocomplete: "off" }, element("option", { value: "" }, "Choose one of our texts"),
     ...texts.map((text, i) => element("option", { value: i }, text)));
-  ours.addEventListener("change", () => ours.value && take(encode(texts[Number(ours.value)])));
+  ours.addEventListener("change", () => ours.value && take(encoded[Number(ours.value)]));
   const random = button("attn-button", "Random tokens, told twice", () => {
     const once = Array.from({ length: 20 }, () => 1 + Math.floor(Math.random() * (words.length - 1)));
     take([...once, ...once]);
@@ -176,9 +177,8 @@ function readerOf(means, place) {
   place.replaceChildren(
     box("attn-controls", which.row, waiting),
     box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), random, form),
-    colour.row, forgotten, strip, outcome,
-    box("attn-read", box("attn-nexts-pane", nextTitle, following),
-      box("attn-knobs-pane", temperature.row, box("attn-controls", write, draw, add)),
+    colour.row, box("attn-controls", write, draw, add), forgotten, strip, outcome,
+    box("attn-read", box("attn-nexts-pane", nextTitle, following), box("attn-knobs-pane", temperature.row),
       box("attn-heads-pane", table.table, states.row, box("attn-controls", allOn,
         element("label", { className: "attn-adds" }, "The numbers: added to the logit of ", target)))),
     line, folded("The stream, read early", scrolling("The stream, read early", earlyTable)), reset);
@@ -210,6 +210,8 @@ function readerOf(means, place) {
     colour.set(Object.keys(COLOURS).indexOf(state.colour));
     const gone = state.tokens.slice(0, -seen.length);
     forgotten.textContent = decode(gone);
+    const chosen = encoded.findIndex((text) => alike(text, state.tokens));
+    ours.value = chosen < 0 ? "" : chosen;
     showStrip(seen);
     strip.classList.toggle("attn-surprising", state.colour === "surprise");
     [...strip.children].forEach((node, i) => {

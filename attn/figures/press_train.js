@@ -174,10 +174,10 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     tell("The address of this page now holds the setting: whoever opens it finds the figure so.");
   });
 
-  const curves = ["attn-ghost attn-loss", "attn-ghost attn-share", "attn-loss", "attn-share"]
+  const curves = ["attn-ghost attn-loss", "attn-ghost attn-hits", "attn-loss", "attn-hits"]
     .map((kind) => drawing("path", { class: kind }));
   const { width, height, left, right, top, bottom, nats } = PLOT;
-  const names = [["loss", "attn-loss"], ["share right", "attn-share"]].map(([text, kind]) =>
+  const names = [["loss", "attn-loss"], ["share right", "attn-hits"]].map(([text, kind]) =>
     drawing("text", { x: right - 8, class: kind, "text-anchor": "end" }, text));
   const label = (x, y, text, kind, anchor = "start") =>
     drawing("text", { x, y, class: kind, "text-anchor": anchor }, text);
@@ -185,7 +185,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
   const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-scene attn-plot", role: "img",
     "aria-label": "Loss and share right over the steps; the last numbers stand above." },
     drawing("path", { d: `M${left},${top} V${bottom} H${right} V${top}`, class: "attn-frame" }),
-    ...curves, label(left - 5, top + 5, "1", "attn-share", "end"), label(left - 5, bottom, "0", "attn-share", "end"),
+    ...curves, label(left - 5, top + 5, "1", "attn-hits", "end"), label(left - 5, bottom, "0", "attn-hits", "end"),
     label(right + 5, top + 5, `${nats} nats`, "attn-loss"), label(right + 5, bottom, "0", "attn-loss"),
     label(left, bottom + 18, "step 0", "attn-tick"), lastStep, ...names);
 
@@ -324,7 +324,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
   return (state) => {
     chosen.set(labels.indexOf(state.task));
     fields.forEach(({ name: one, input }) => {
-      if (input.value === "" || Number(input.value) !== state[one]) input.value = state[one];
+      if (input !== document.activeElement && Number(input.value) !== state[one]) input.value = state[one];
     });
     forbidden.value = state.forbidden;
     const setting = JSON.stringify(settingOf(state)), wanted = JSON.stringify(controlOf(state));

@@ -15,7 +15,7 @@ function angleBetween([a, b], [c, d]) {
   return Math.atan2(a * d - b * c, a * c + b * d);
 }
 
-const degrees = (angle) => `${format((angle * 180) / Math.PI, 0)}°`;
+const degrees = (angle) => `${format((angle * 180) / Math.PI, 1)}°`;
 const ROLES = ["query", "key"];
 const MIDDLE = [170, 112], ROUND = 100, BAR = { y: 250, half: 155 };
 
@@ -60,7 +60,7 @@ function build({ read, change, reset, line, tell, draw }) {
     drawing("path", { d: `M${MIDDLE[0] - BAR.half},${BAR.y}h${2 * BAR.half}m${-BAR.half},-12v24`, class: "attn-axis" }),
     bar, was, score);
   const turn = slider({
-    label: "angle a position", min: 0, max: 1, step: 0.05, show: degrees,
+    label: "angle per position", min: 0, max: 1, step: 0.05, show: degrees,
     onInput: (number) => change({ turn: number }),
   });
 

@@ -83,7 +83,7 @@ function curveOf(tokens, [left, long], base) {
     curve.setAttribute("d", points.map((x, i) => `${i ? "L" : "M"}${across(x, reach).toFixed(1)},${up(x).toFixed(1)}`).join(""));
     ticks.forEach((tick, i) => (tick.textContent = format((i - 1) * reach, 0)));
     const number = Math.exp(highest);
-    power.textContent = `e^${format(highest)}${number < 1e6 ? ` = ${format(number)}` : ""}`;
+    power.textContent = `e to the ${format(highest)}${number < 1e6 ? ` = ${format(number)}` : ""}`;
     xs.forEach((x, i) => {
       const [at, y] = [across(x, reach), up(x)];
       put(stems[i], { x1: at, x2: at, y2: y });
@@ -100,7 +100,7 @@ function curveOf(tokens, [left, long], base) {
 
 function build({ read, change, reset, line, tell, draw }) {
   const { tokens, knobs } = read();
-  const wide = sceneWidth(), left = wide > 400 ? 150 : 106, long = wide - 52 - left;
+  const wide = sceneWidth(), left = wide > 400 ? 150 : 106, long = wide - 60 - left;
   const begin = knobs ? 240 : 26, rows = begin + 66, pitch = 32;
   const short = (word) => (8.5 * word.length > left - 54 ? `${word.slice(0, (left - 54) / 8.5 - 1)}…` : word);
   const piece = (y, height, kind = "") => () => drawing("rect", { y, height, class: `attn-share ${kind}` });
