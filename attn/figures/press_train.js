@@ -324,7 +324,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
   return (state) => {
     chosen.set(labels.indexOf(state.task));
     fields.forEach(({ name: one, input }) => {
-      if (input !== document.activeElement && Number(input.value) !== state[one]) input.value = state[one];
+      if (input !== document.activeElement && input.value !== String(state[one])) input.value = state[one];
     });
     forbidden.value = state.forbidden;
     const setting = JSON.stringify(settingOf(state)), wanted = JSON.stringify(controlOf(state));
