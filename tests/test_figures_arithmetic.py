@@ -131,6 +131,8 @@ def test_learning_walks_against_the_slope_of_the_loss(js):
     way = js("attn.ask_share_receive.learn", state, 0)
     assert (np.diff([loss(np.array(q)) for q in way]) < 0).all() and loss(np.array(way[-1])) < 0.2
     assert_allclose(np.array(way[1]) - way[0], 0.08 * np.array(step), atol=1e-12)
+    behind = js("attn.ask_share_receive.learn", {**state, "q": [-2.9, -2.2]}, 0)  # at an edge, along which it goes on
+    assert loss(np.array(behind[-1])) < 0.3 < 1 < loss(np.array(behind[0])) and np.min(behind) >= -2.9
 
 
 def test_asking_three_times_computes_what_the_package_computes(js):

@@ -546,3 +546,16 @@ def test_python_says_what_the_figure_shows():
         "head 2.0 is held to “itself”; nobody may look at the nouns from “it” in layer 2"
     )
     assert PressTrain("copying", 1, 8).heads == 8
+
+
+def test_a_quick_setting_solves_the_puzzle_and_a_held_head_does_not(blank):
+    page = blank(PressTrain(rate=1e-2, steps=300))
+    aim = page.locator(".attn-task")
+    assert aim.inner_text().startswith("Puzzle: over 0.9 right after at most 100 steps, with no head held.")
+    press(page, "▶ Train")
+    page.locator(".attn-solved").wait_for()
+    assert re.fullmatch(r"✓ Over 0.9 right after (\d+) steps, and no head was held.", aim.inner_text())
+    page = blank(PressTrain(steps=300, held={"1.0": "one back"}))
+    press(page, "▶ Train")
+    page.get_by_text(re.compile("This run came there after .*, with help.")).wait_for()
+    assert page.locator(".attn-solved").count() == 0

@@ -23,8 +23,12 @@ def questions(chapter):
     list of (str, str, dict of str to str)
         What is asked, the right answer, and for every answer why it is right or wrong.
     """
+
+    def ask(question):
+        return question["ask"] + (f" (From the side path “{question['side']}”)" if "side" in question else "")
+
     asked = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))[chapter]
-    return [(question["ask"], question["right"], question["answers"]) for question in asked]
+    return [(ask(question), question["right"], question["answers"]) for question in asked]
 
 
 def check(answer, right, hint, *, digits=2):

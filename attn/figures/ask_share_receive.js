@@ -5,17 +5,22 @@ const SHARE_HEIGHT = 170, RECEIVE_HEIGHT = 164;
 const TABLE = { left: 44, zero: 70, bars: 24, percent: 146, ribbon: 152, end: 268 }; // where in the middle picture things stand
 const STEPS = 160, RATE = 0.08, DROPS = 30;
 
-// The way of the query while it learns, to its last step or the edge of the plane.
+// The way of the query while it learns, to its last step or until the edge of the plane, along which it may go, holds it.
 function learn(state, goal) {
   const way = [state.q];
   while (way.length <= STEPS) {
     const q = way.at(-1);
     const { step } = pull({ ...state, q }, goal);
-    const next = q.map((entry, d) => entry + RATE * step[d]);
-    if (next.some((entry, d) => Math.abs(entry) > EDGE[d])) break;
+    const next = inside(q.map((entry, d) => entry + RATE * step[d]));
+    if (Math.hypot(...next.map((entry, d) => entry - q[d])) < 1e-3) break;
     way.push(next);
   }
   return way;
+}
+
+// Whether the edge of the plane is what holds a query.
+function isAtEdge(q) {
+  return inside(q.map((entry) => 1.001 * entry)).some((entry, d) => Math.abs(entry - 1.001 * q[d]) > 1e-9);
 }
 
 // The second picture: score, share and a ribbon for each word, into the word that asks. A ribbon can be cut.
@@ -144,10 +149,10 @@ function inWords({ asker, tokens, q, E, hidden }, { weights, output }) {
 function build({ read, change, reset, draw }) {
   const { tokens, asker, K, adds, learns, puzzle } = read();
   const goal = tokens.indexOf(learns);
-  let run = 0, learningNow = false; // another move ends it
+  let run = 0, learningNow = false, hasLearned = false; // another move ends it
   const moveTo = (q) => {
     run++;
-    learningNow = false;
+    learningNow = hasLearned = false;
     first.follow([]);
     change({ q });
   };
@@ -174,8 +179,8 @@ function build({ read, change, reset, draw }) {
     tween(0, way.length - 1, (at) => {
       if (mine !== run) return;
       first.follow(way.slice(0, Math.floor(at) + 1));
+      if (at === way.length - 1) [learningNow, hasLearned] = [false, true];
       change({ q: way[Math.floor(at)].map((entry) => Math.round(entry * 1e4) / 1e4) });
-      if (at === way.length - 1) learningNow = false;
     }, 2500);
   });
   const single = button("attn-button", "One step", () => {
@@ -211,7 +216,8 @@ function build({ read, change, reset, draw }) {
     temperature.set(state.temperature);
     size.set(Math.log2(state.d_k));
     scale.set(state.scaled ? 1 : 0);
-    say.set(inWords(state, found));
+    const held = hasLearned && isAtEdge(state.q) ? [[" The arrow has come to the edge of the picture; it would go on growing."]] : [];
+    say.set([...inWords(state, found), ...held]);
     if (!puzzle.length) return;
     const [word, share, insight] = puzzle;
     const solved = found.weights[tokens.indexOf(word)] >= share;

@@ -476,6 +476,9 @@ function madeUpNumbers(word, count) {
 function figureRoot(el, label) {
   const root = element("div", { className: "attn-explorable", role: "group", "aria-label": label });
   root.addEventListener("keydown", (event) => event.stopPropagation());
+  // Firefox scrolls to the top of a drawing when a part of it gets the focus, and not to the part.
+  root.addEventListener("focusin", ({ target }) =>
+    target instanceof SVGElement && target.matches(":focus-visible") && target.firstElementChild?.scrollIntoView({ block: "nearest" }));
   el.replaceChildren(root);
   return root;
 }

@@ -190,6 +190,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     label(left, bottom + 18, "step 0", "attn-tick"), lastStep, ...names);
 
   const outcome = element("p", { className: "attn-outcome" });
+  const aim = element("p", { className: "attn-task", role: "status" });
   const rowShown = element("p", { className: "attn-head" });
   const legend = element("p", { className: "attn-head" },
     `Under each pattern: the weight that the head gives on new rows, solid ${task.scores[0]}, `
@@ -201,7 +202,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     problem, box("attn-controls",
       element("label", { className: "attn-wanted" }, element("span", {}, "No head may look at"), forbidden),
       press, ...(load ? [link] : []), reset),
-    outcome, plot, rowShown, legend, place, line);
+    outcome, plot, ...(task.aim ? [aim] : []), rowShown, legend, place, line);
 
   const makeCells = (state) => {
     cells = headNames(state).map((names) => names.map((head) => {
@@ -286,6 +287,15 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
   const show = (state) => {
     drawnAt = Date.now();
     const last = run?.points.at(-1);
+    if (run && Object.keys(state.held).length) run.helped = true;
+    if (task.aim) {
+      const [share, most] = task.aim, over = run?.points.find((point) => point.right > share);
+      const solved = over !== undefined && over.step <= most && !run.helped;
+      aim.textContent = solved ? `✓ Over ${share} right after ${over.step} steps, and no head was held.`
+        : `Puzzle: over ${share} right after at most ${most} steps, with no head held. `
+          + (over ? `This run came there after ${over.step}${run.helped ? ", with help" : ""}.` : "What can you change?");
+      aim.classList.toggle("attn-solved", solved);
+    }
     press.textContent = !run || run.over ? "▶ Train" : run.going ? "■ Stop" : "▶ Go on";
     const loss = run?.losses.length ? meansOf(run.losses.slice(-10), 10)[0] : NaN;
     names.forEach((text, i) => {

@@ -17,6 +17,7 @@ TASKS = {  # names of rules and edges are those of trainer.js
         "warmUp": 20,
         "outputs": 20,
         "scores": ["one back", "what to copy"],
+        "aim": [0.9, 100],
         "rules": [*RULES, "the same letter", "what to copy"],
         "edges": ["one back in layer 1", "two back in layer 1", "itself in layer 1", "one back in all layers"],
     },
