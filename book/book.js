@@ -28,7 +28,8 @@ document.addEventListener("DOMContentLoaded", () => {
   // Search shows a passage of each page it finds, which it may not fetch where the book is opened from a file.
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   document.querySelectorAll(".search-button, .theme-switch-button").forEach((button) => {
-    button.setAttribute("aria-label", button.textContent.trim() || button.title || "Search");
+    const isTheme = button.matches(".theme-switch-button");
+    button.setAttribute("aria-label", button.textContent.trim() || button.title || (isTheme ? "Light or dark" : "Search"));
   });
   document.querySelector(".search-button-field")?.removeAttribute("aria-label"); // it says more than "Search"
   document.querySelectorAll(".sidebar-primary-items__start > .sidebar-primary-item").forEach((item) => {
