@@ -36,6 +36,8 @@ NEEDS = {  # the fixtures that mark a test which asks for them, and what such a 
     "small_book": "builds a small book",
 }
 SHOW_ALL = "try { localStorage.setItem('attention-worked-out: show all', 'yes') } catch { /* refused */ }"
+UNFOLD = """addEventListener("DOMContentLoaded", () =>
+  document.querySelectorAll("details.attn-side").forEach((side) => (side.open = true)))"""
 
 
 def pytest_addoption(parser):
@@ -153,12 +155,14 @@ def visit(browser):
     """Open an address, in a browser with these options; the page remembers what it asked for and what it said."""
     contexts = []
 
-    def open_page(address, *, width=1280, dark=False, until="load", ask=False, **options):
+    def open_page(address, *, width=1280, dark=False, until="load", ask=False, folded=False, **options):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )
         if not ask:  # as for a reader who has chosen to see all results at once
             context.add_init_script(SHOW_ALL)
+        if not folded:  # as for one who opens all side paths
+            context.add_init_script(UNFOLD)
         contexts.append(context)
         page = context.new_page()
         page.requested, page.said = [], []

@@ -394,8 +394,8 @@ MOVES = {
         (press, "Head 3.9, your guess: same word"),
     ],
     "todays_layer": [
-        (press, "fewer key heads"),
-        (press, "gated MLP"),
+        (press, "32 key heads"),
+        (press, "a plain MLP"),
         (press, "no biases"),
         (press, "All six"),
         (press, "RMSNorm"),

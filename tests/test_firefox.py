@@ -80,6 +80,8 @@ def same_look(firefox):
 
     def compare(page):
         firefox("WebDriver:Navigate", url=page.url)
+        unfold = "document.querySelectorAll('details.attn-side').forEach((side) => (side.open = true))"
+        firefox("WebDriver:ExecuteScript", script=unfold, args=[])
         for button in found(".attn-guess .attn-link"):  # what a guess hides is shown
             firefox("WebDriver:ElementClick", id=button)
         for button in page.locator(".attn-load").element_handles():  # of a figure whose model comes on request

@@ -75,7 +75,7 @@ def test_a_page_folds_its_side_paths_and_nothing_else_and_says_how_long_it_takes
 
 
 def test_a_link_to_a_side_path_opens_it(visit, book):
-    page = visit((book / "chapters/02_queries_keys_values.html").as_uri())
+    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), folded=True)
     fold = page.locator("section#the-cloth > details.attn-side")
     assert not fold.evaluate("fold => fold.open")
     page.evaluate("location.hash = '#the-cloth'")
@@ -84,7 +84,7 @@ def test_a_link_to_a_side_path_opens_it(visit, book):
 
 
 def test_paper_shows_what_is_folded(visit, book):
-    page = visit((book / "chapters/02_queries_keys_values.html").as_uri())
+    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), folded=True)
     page.emulate_media(media="print")
     assert page.locator("section#the-cloth .cell").first.is_visible()
     assert not page.locator("details.attn-side > summary").first.is_visible()

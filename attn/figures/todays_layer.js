@@ -58,7 +58,7 @@ function build({ read, change, reset, line, tell, draw }) {
     const label = drawing("text", { x: 178, y: y + 5 });
     const [old, today] = [before, after].map((shapes) => drawing("g", {}, ...shapes));
     const target = drawing("rect", { x: 42, y: y - 24, width: 296, height: 48, rx: 6, class: "attn-target" });
-    const group = pressable(drawing("g", {}, target, old, today, label), () => press(name), { "aria-label": name });
+    const group = pressable(drawing("g", {}, target, old, today, label), () => press(name), {});
     return { name, label, old, today, group };
   });
   const scene = drawing("svg", { viewBox: "0 0 340 388", class: "attn-scene attn-built", role: "group",
@@ -84,7 +84,7 @@ function build({ read, change, reset, line, tell, draw }) {
       label.textContent = PARTS[name][on ? 1 : 0];
       put(old, { visibility: on ? "hidden" : "visible" });
       put(today, { visibility: on ? "visible" : "hidden" });
-      put(group, { "aria-pressed": on });
+      put(group, { "aria-label": label.textContent, "aria-pressed": on });
     });
     total.textContent = `${grouped(now.total)} parameters`;
     const widest = 6e9;
