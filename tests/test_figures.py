@@ -491,6 +491,24 @@ def test_a_finger_holds_what_is_drawn_and_beside_it_scrolls_the_page(unloaded):
     assert swipe(page, scene["x"] + 3, scene["y"] + scene["height"] - 3, 0, -90) == "pointercancel", "it scrolls"
 
 
+STATES = "() => [...document.querySelectorAll('.attn-explorable')].map((figure) => figure.innerHTML).join()"
+
+
+@pytest.mark.parametrize("name", ALIVE)
+def test_a_finger_moves_each_thing_that_can_be_held_on_a_telephone(unloaded, name):
+    page = unloaded(EACH[name], width=390, has_touch=True, is_mobile=True)
+    for held in page.locator(".attn-handle").all():
+        held.locator(".attn-target").evaluate("target => target.scrollIntoView({ block: 'center' })")
+        seen, scrolled = [page.evaluate(STATES)], page.evaluate("scrollY")
+        for way in (70, -140):  # it may be at an end, and a step may be long
+            box = held.locator(".attn-target").bounding_box()
+            ended = swipe(page, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, way, way)
+            assert ended == "pointerup", held.get_attribute("aria-label")
+            seen.append(page.evaluate(STATES))
+        assert len(set(seen)) > 1, held.get_attribute("aria-label")
+        assert page.evaluate("scrollY") == scrolled, "the page stays while it is held"
+
+
 def test_a_drawing_glides_to_where_it_would_be_at_once_and_what_is_held_does_not_lag(unloaded):
     figures = [EACH[name] for name in HELD]
     still, page = (unloaded(*figures, reduced_motion=motion) for motion in ("reduce", "no-preference"))

@@ -17,6 +17,7 @@ import pytest
 from examples import EACH
 from looks import LOOK
 from test_book import CHAPTERS
+from test_figures import ALIVE, STATES
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 LOOKS = f"[...document.querySelectorAll('[data-explorable] .attn-explorable')].map({LOOK})"
@@ -106,6 +107,33 @@ def same_look(firefox):
 
 def test_each_figure_is_alive_and_moved_by_the_keyboard_in_firefox_as_in_chromium(same_look, unloaded):
     same_look(unloaded(*EACH.values()))
+
+
+def test_each_thing_that_can_be_held_is_dragged_by_the_mouse_in_firefox(firefox, unloaded):
+    page = unloaded(*(EACH[name] for name in ALIVE))
+    firefox("WebDriver:Navigate", url=page.url)
+
+    def ask(script):
+        return firefox("WebDriver:ExecuteScript", script=script, args=[])["value"]
+
+    count = ask("return document.querySelectorAll('.attn-handle').length")
+    assert count > 30
+    for number in range(count):
+        target = f"document.querySelectorAll('.attn-handle')[{number}].querySelector('.attn-target')"
+        ask(f"{target}.scrollIntoView({{ block: 'center' }})")
+        seen = [ask(f"return ({STATES})()")]
+        for way in (70, -140):  # it may be at an end
+            x, y = ask(f"const b = {target}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]")
+            moves = [
+                {"type": "pointerMove", "x": max(1, round(x) + by), "y": max(1, round(y) + by), "duration": 0}
+                for by in (0, way)
+            ]
+            presses = [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]
+            actions = [moves[0], presses[0], moves[1], presses[1]]
+            mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}
+            firefox("WebDriver:PerformActions", actions=[mouse])
+            seen.append(ask(f"return ({STATES})()"))
+        assert len(set(seen)) > 1, ask(f"return {target}.parentNode.ariaLabel")
 
 
 def test_a_chapter_of_the_book_opened_from_a_file_is_alive_in_firefox_as_in_chromium(same_look, visit, book):
