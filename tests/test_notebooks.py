@@ -11,7 +11,7 @@ import yaml
 from solve import ANSWERS, names, solve
 
 from attn.figures import SelfCheck
-from book import ledger, references
+from book import ledger, references, spine
 from book.execute import exercises, normalise, read
 from book.inline import drawings
 from book.prose import missing, printed, questions, shown, unprinted
@@ -28,14 +28,7 @@ def each(paths):
 
 def sections(notebook):
     """Return the cells of each section by heading."""
-    found = {}
-    for cell in notebook.cells:
-        heading = re.match(r"## (.+)", cell.source) if cell.cell_type == "markdown" else None
-        if heading:
-            found[heading[1]] = []
-        if found:
-            found[list(found)[-1]].append(cell)
-    return found
+    return {heading: cells for heading, cells in spine.sections(notebook).items() if heading}
 
 
 def shows_figure(cell):
