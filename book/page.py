@@ -10,10 +10,9 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from attn.figures import figure_scripts, shared_script
+from attn.figures import figure_scripts, light, read_source, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
-from attn.figures.press_train import trainer_script
 
 from .build import PDF, ROOT, SOURCE
 
@@ -67,21 +66,25 @@ class Captions(SphinxTransform):
                 below[0]["classes"].append("attn-figure-caption")
 
 
+def page_scripts():
+    """Return by its place in _static the text of each script of the pages, made light."""
+    parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    scripts = {
+        **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
+        "explorables.js": shared_script("(() => {", *parts, "})();"),
+        "trainer.js": read_source("trainer.js"),
+    }
+    return {name: light(text) for name, text in scripts.items()}
+
+
 def write_assets(app, exception):
     """Put beside the pages the explorables, what some of these bring on request, the chapters to load, and the PDF."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
-    parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
     static.joinpath("figures").mkdir(exist_ok=True)
-    for name, text in [
-        *((f"figures/{name}.js", text) for name, text in figure_scripts().items()),
-        ("explorables.js", shared_script("(() => {", *parts, "})();")),
-        weights_script(),
-        trainer_script(),
-        *model_scripts(),
-    ]:
+    for name, text in [*page_scripts().items(), weights_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
     for copy in Path(app.outdir, "_sources").glob("chapters/[0-9]*.ipynb"):
         shutil.copy(ROOT / "chapters" / copy.name, copy)  # as in the repository, and so without answers
@@ -93,11 +96,11 @@ def bring_figures(app, exception):
     """Let each page load, before the script that brings them to life, those figures that it shows."""
     if exception or app.builder.format != "html":
         return
-    scripts = figure_scripts()
+    scripts = page_scripts()
     for page in Path(app.outdir, "chapters").glob("*.html"):
         html = page.read_text(encoding="utf-8")
         for name in sorted(set(re.findall(r'data-explorable="(\w+)"', html))):
-            version = hashlib.sha256(scripts[name].encode()).hexdigest()[:8]
+            version = hashlib.sha256(scripts[f"figures/{name}.js"].encode()).hexdigest()[:8]
             tag = f'<script defer src="../_static/figures/{name}.js?v={version}"></script>\n'
             html = re.sub(r'(?=<script defer[^>]* src="[^"]*page-later\.js)', tag, html, count=1)
         page.write_text(html, encoding="utf-8")

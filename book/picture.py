@@ -1,4 +1,4 @@
-"""Draw the picture of the README anew: the beginning of a chapter in the built book, with a guess that was made."""
+"""Draw the picture of the README anew: the figure of the title page, with its arrow turned to "cat"."""
 
 import io
 
@@ -8,22 +8,22 @@ from . import build
 from .pdf import find_chromium
 
 PICTURE = build.ROOT / "picture.png"
-PAGE = build.PAGES / "chapters" / "04_scaling.html"
-WIDTH, HEIGHT, COLOURS = 780, 712, 32
+PAGE = build.PAGES / "index.html"
+WIDTH, COLOURS = 780, 64
 
 
 def photograph(chromium):
-    """Return the page, below its first heading, after the first guess was made: PNG, as bytes."""
+    """Return the figure, after the arrow was moved: PNG, as bytes."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        tab = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light", reduced_motion="reduce")
         tab.goto(PAGE.as_uri())
-        tab.locator(".attn-guess .attn-answer").nth(2).click()
-        tab.add_style_tag(content=".bd-header-article, .headerlink, #pst-back-to-top { display: none !important }")
-        top = tab.locator("article h2").first.bounding_box()["y"] + tab.evaluate("scrollY") - 16
-        picture = tab.screenshot(full_page=True, clip={"x": 0, "y": top, "width": WIDTH, "height": HEIGHT})
+        figure = tab.locator(".attn-explorable").first
+        figure.get_by_role("button", name="Point at cat").press("Enter")
+        tab.add_style_tag(content=":focus { outline: none !important }")
+        picture = figure.screenshot()
         browser.close()
     return picture
 

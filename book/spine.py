@@ -94,7 +94,10 @@ class SidePaths(SphinxTransform):
             if paragraph.astext().startswith("You need:"):
                 beside = f", and {side} more for side paths, which are folded" if side else ""
                 told = [nodes.strong("", "Time:"), nodes.Text(f" about {spine} minutes{beside}.")]
-                paragraph.parent.insert(paragraph.parent.index(paragraph) + 1, nodes.paragraph("", "", *told))
+                time = nodes.paragraph("", "", *told)
+                paragraph.parent.insert(paragraph.parent.index(paragraph) + 1, time)
+                for line in (paragraph, time):
+                    line["classes"].append("attn-needs")
                 break
         by_heading = sections(notebook)
         for section in list(self.document.findall(nodes.section)):

@@ -8,10 +8,9 @@ import quickjs
 from hands import bring
 
 from attn.course import novels
-from attn.figures import book_script, read_source
+from attn.figures import book_script, light, read_source
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
-from attn.figures.press_train import trainer_script
 
 LOOKS = Path(__file__).parent / "looks"
 
@@ -38,7 +37,8 @@ def recorded(request):
 def beside(tmp_path_factory):
     """A folder with the scripts of the book."""
     folder = tmp_path_factory.mktemp("figures")
-    for name, text in [("explorables.js", book_script()), weights_script(), trainer_script(), *model_scripts()]:
+    scripts = {"explorables.js": light(book_script()), "trainer.js": light(read_source("trainer.js"))}
+    for name, text in [*scripts.items(), weights_script(), *model_scripts()]:
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 

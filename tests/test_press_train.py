@@ -13,7 +13,7 @@ from hands import fill, pick, press, train
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Forbid, Tape, Trace, TransformerConfig, decoder, encoder, hold, init_transformer, switch_off
-from attn.course.corpora import coreference, repeated
+from attn.course.corpora import coreference, fortunes, repeated
 from attn.figures import PressTrain, read_source
 from attn.figures.press_train import TASKS
 from attn.parameters import flat
@@ -87,6 +87,20 @@ def test_the_page_draws_the_sentences_of_chapter_12(trainer):
     assert trainer("() => made.TASKS.noun.words") == list(corpus.words)
 
 
+def test_the_page_draws_the_sentences_of_chapter_9(trainer):
+    found = trainer(
+        """() => { const { train, test } = made.fortunes(made.defaultRng(0));
+          return [train.map((row) => row.whole), test.map((row) => row.whole), train[0].targets, test[0].targets]; }"""
+    )
+    corpus = fortunes(np.random.default_rng(0))
+    learned, new = corpus.train["sentences"], corpus.test["sentences"]
+    assert_array_equal(found[0], learned)
+    assert_array_equal(found[1], new)
+    assert_array_equal(found[2], learned[0, 1:])
+    assert_array_equal(found[3], np.where(np.isin(np.arange(6), (3, 4)), new[0, 1:], -1))
+    assert trainer("() => made.TASKS.fortunes.words") == list(corpus.words)
+
+
 def test_figure_and_trainer_call_tasks_rules_and_edges_by_the_same_names(trainer):
     named = """() => Object.fromEntries(Object.entries(made.TASKS).map(([name, { rules, edges, scores, words }]) =>
       [name, [Object.keys(rules), Object.keys(edges), scores, words.length]]))"""
@@ -97,6 +111,10 @@ def test_figure_and_trainer_call_tasks_rules_and_edges_by_the_same_names(trainer
 # --- the model: forward, backward, and what is done to it ------------------------------------------------------------
 
 SMALL = {
+    "fortunes": TransformerConfig(
+        vocab_size=18, d_model=6, n_heads=2, n_layers=2, d_ff=5, positions="learned", n_positions=7,
+        activation="relu", biases="mlp", unembedding="separate",
+    ),
     "copying": TransformerConfig(
         vocab_size=20, d_model=6, n_heads=3, n_layers=2, d_ff=0, positions="relative",
         activation="relu", biases="mlp", unembedding="separate",
@@ -121,6 +139,9 @@ def rows_of(task):
     if task == "copying":
         rows, known = repeated(np.random.default_rng(4), 5)
         return rows[:, :-1], np.where(known, rows[:, 1:], -1)
+    if task == "fortunes":
+        rows = fortunes(np.random.default_rng(0)).train["sentences"][::7]
+        return rows[:, :-1], rows[:, 1:]
     part = coreference(np.random.default_rng(0)).test
     tokens, answers = part["sentences"][3:200:40], part["answers"][3:200:40]
     return tokens, np.where(np.arange(10) == 7, answers[:, None], -1)
@@ -133,6 +154,10 @@ def rule_of(task, rule, tokens):
         return np.tile(np.where(np.isin(np.arange(n), (1, 5)), 9, -1), (len(tokens), 1))
     if rule == "from “it” to the noun meant":
         return np.where(np.arange(n) == 7, np.where(tokens[:, [9]] < 28, 1, 5), -1)
+    if rule.startswith("from “and”"):
+        return np.tile(np.where(np.arange(n) == 3, 0, -1), (len(tokens), 1))
+    if rule.startswith("from “she”"):
+        return np.tile(np.where(np.arange(n) == 4, 1, -1), (len(tokens), 1))
     if rule == "the same letter":
         return np.maximum(held_heads.looks("what to copy", tokens) - 1, -1)
     return held_heads.looks(rule, tokens)
@@ -147,6 +172,8 @@ EDGES = {
     "the adjective from “it” in layer 1": ([(7, 9)], 1),
     "the adjective from “it” in layer 2": ([(7, 9)], 2),
     "the nouns from “it” in layer 2": ([(7, 1), (7, 5)], 2),
+    "the name from “and”": ([(3, 0)], None),
+    "the verb from “she” or “he”": ([(4, 1)], None),
 }
 DONE = [
     *((task, {}, edge) for task in TASKS for edge in ["", *TASKS[task]["edges"]]),
@@ -167,7 +194,7 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
     for head, rule in held.items():
         layer, number = map(int, head.split("."))
         done.append(switch_off(layer, number) if rule == "off" else hold(rule_of(task, rule, tokens), layer, number))
-    run = decoder if task == "copying" else encoder
+    run = encoder if task == "noun" else decoder
     with Tape() as tape, Trace() as trace:
         logits = run(params, config, tokens, interventions=done)
     loss, grad = cross_entropy(logits, np.maximum(targets, 0), targets >= 0)
@@ -175,7 +202,7 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
     sizes = {"vocab": config.vocab_size, "d": config.d_model, "heads": config.n_heads, "layers": 2, "ff": config.d_ff}
     given = {
         "task": task,
-        "sizes": {**sizes, "positions": config.positions},
+        "sizes": {**sizes, "positions": config.positions, "n_positions": config.n_positions},
         "params": {"/".join(path): part.ravel() for path, part in flat(params)},
         "rows": [{"tokens": row, "targets": wanted} for row, wanted in zip(tokens.tolist(), targets.tolist())],
         "held": held,
@@ -193,6 +220,14 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
 # --- the whole run, in a page ----------------------------------------------------------------------------------------
 
 
+def small_tale(config, params, sentences):
+    """Return loss and gradients, as chapter 9 has them."""
+    with Tape() as tape:
+        logits = decoder(params, config, sentences[:, :-1])
+    loss, grad = cross_entropy(logits, sentences[:, 1:])
+    return loss, tape.gradients(params, (logits, grad))
+
+
 def chapter_run(task):
     """Return the losses of the chapter's own run, seed 0, and the share right on new rows."""
     rng = np.random.default_rng(0)
@@ -202,6 +237,14 @@ def chapter_run(task):
         data, gradients = (repeated(rng, 32) for _ in range(steps)), partial(copying.gradients, config, [])
         run = train_in_python(params, gradients, data, steps, learning_rate=3e-3, warm_up=20)
         return run.losses, copying.share_right(config, [], run.params)
+    if task == "fortunes":
+        config, corpus = PressTrain(task).config, fortunes(np.random.default_rng(0))
+        params = init_transformer(rng, config, dtype=np.float64)
+        data = batches(rng, 300, 16, corpus.train["sentences"])
+        run = train_in_python(params, partial(small_tale, config), data, 300, learning_rate=1e-2, warm_up=20)
+        new = corpus.test["sentences"]
+        right = decoder(run.params, config, new[:, :-1]).argmax(axis=-1) == new[:, 1:]
+        return run.losses, right[:, 3:5].mean()
     config, steps, corpus = learning_to_attend.sizes(2, 64), 400, learning_to_attend.CORPUS
     params = init_transformer(rng, config, dtype=np.float64)
     data = batches(rng, steps, 64, corpus.train["sentences"], corpus.train["answers"])
@@ -383,7 +426,7 @@ def test_a_new_setting_leaves_the_former_run_as_a_ghost(blank):
 # --- settings --------------------------------------------------------------------------------------------------------
 
 UNFIT = [  # a change, the page's sentence, Python's
-    ({"task": "toString"}, "There is no task “toString”.", "task must be one of copying, noun, but is 'toString'"),
+    ({"task": "toString"}, "There is no task “toString”.", "must be one of fortunes, copying, noun, but is 'toString'"),
     ({"layers": 0}, "layers must be a whole number from 1 to 3, but is 0.", "layers must be from 1 to 3, but is 0"),
     ({"layers": 4}, "layers must be a whole number from 1 to 3, but is 4.", "layers must be from 1 to 3, but is 4"),
     ({"heads": 3}, "The heads share the width 64, and 3 does not divide it.", "divide the width 64, but 3 does not"),

@@ -12,6 +12,7 @@ from attn.figures.base import read_source as read_source
 from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import book_script as book_script
 from attn.figures.bundle import figure_scripts as figure_scripts
+from attn.figures.bundle import light as light
 from attn.figures.bundle import shared_script as shared_script
 from attn.figures.cache import CacheExplorer as CacheExplorer
 from attn.figures.clocks import ClockExplorer as ClockExplorer

@@ -2,7 +2,7 @@
 // lies, ribbons as wide as the weights, and values that pull the output. Chapters add one thing each.
 
 const SHARE_HEIGHT = 170, RECEIVE_HEIGHT = 164;
-const TABLE = { left: 44, zero: 70, bars: 24, percent: 146, ribbon: 152, end: 268 }; // where in the middle picture things stand
+const TABLE = { left: 44, zero: 66, bars: 20, percent: 150, ribbon: 156, end: 268 }; // where in the middle picture things stand
 const STEPS = 160, RATE = 0.08, DROPS = 30;
 
 // The way of the query while it learns, to its last step or until the edge of the plane, along which it may go, holds it.

@@ -5,6 +5,11 @@ import re
 from attn.figures.base import Explorable, read_source
 
 
+def light(script):
+    """Return JavaScript without its comments and indentation, which need a line, or the end of one, for themselves."""
+    return re.sub(r"(?m)^\s+|\s*// .*$", "", script)
+
+
 def _names(source):
     return re.findall(r"^(?:async )?(?:function|const) (\w+)", source, re.MULTILINE)
 

@@ -291,10 +291,12 @@ function build(means) {
     update = readerOf(means, place);
     update(means.read());
   };
-  const { model, megabytes } = means.read();
+  const { model, megabytes, texts } = means.read();
   if (brought[model]) start();
   else {
-    place.append(element("p", {}, "The model reads your text here, in the page: nothing you type leaves it."),
+    place.append(
+      element("p", { className: "attn-unread" }, `${texts[0]} …`),
+      element("p", {}, "What comes next? The model reads this text, or yours, here in the page: nothing you type leaves it."),
       invitation({ what: "model", megabytes, onReady: start, bring: (onProgress) => bring(means, model, onProgress) }));
   }
   return (state) => update?.(state);

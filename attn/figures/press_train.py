@@ -1,15 +1,23 @@
 """A small transformer that is trained in the page, before the reader's eyes and under the reader's hands."""
 
-import re
-
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, read_source
+from attn.figures.base import Explorable, Number
 from attn.parameters import TransformerConfig, flat, shapes
 
 RULES = ["one back", "itself", "the first"]
 TASKS = {  # names of rules and edges are those of trainer.js
+    "fortunes": {
+        "label": "tell a fortune to its end",
+        "sizes": {"d": 8, "ff": 16, "positions": "learned", "n_positions": 8},
+        "usual": {"layers": 1, "heads": 2, "rate": 1e-2, "steps": 300},
+        "warmUp": 20,
+        "outputs": 18,
+        "scores": ["from “and” to the name", "from “she” or “he” to the verb"],
+        "rules": [*RULES, "from “and” to the name", "from “she” or “he” to the verb"],
+        "edges": ["the name from “and”", "the verb from “she” or “he”"],
+    },
     "copying": {
         "label": "copy what came before",
         "sizes": {"d": 64, "ff": 0, "positions": "relative"},
@@ -40,18 +48,14 @@ TASKS = {  # names of rules and edges are those of trainer.js
 BOUNDS = {"layers": (1, 3), "heads": (1, 8), "steps": (10, 5000), "seed": (0, 2**32 - 1)}
 
 
-def trainer_script():
-    """Return the name and the text, without its comments, of the script that a page of the book brings when asked."""
-    return "trainer.js", re.sub(r"(?m)^\s+|\s*// .*$", "", read_source("trainer.js"))
-
-
 class PressTrain(Explorable):
-    """The models of chapters 12 and 14, which learn in the page: the seed of the notebook gives the notebook's run.
+    """The models of chapters 9, 12 and 14, which learn in the page: the seed of the notebook gives the notebook's run.
 
     Parameters
     ----------
-    task : {"copying", "noun"}
-        To copy what came before, as in chapter 14, or to find the noun that is meant, as in chapter 12.
+    task : {"copying", "noun", "fortunes"}
+        To copy what came before, as in chapter 14; to find the noun that is meant, as in chapter 12; or to end the
+        sentences of chapter 9.
     layers, heads : int
         Default, as of all that follows: as in the chapter.
     rate : float
@@ -111,11 +115,11 @@ class PressTrain(Explorable):
     @property
     def config(self):
         """The `TransformerConfig` of the model."""
-        task = TASKS[self.task]
+        sizes = TASKS[self.task]["sizes"]
         return TransformerConfig(
-            vocab_size=task["outputs"], d_model=task["sizes"]["d"], n_heads=self.heads, n_layers=self.layers,
-            d_ff=task["sizes"]["ff"], positions=task["sizes"]["positions"], activation="relu", biases="mlp",
-            unembedding="separate",
+            vocab_size=TASKS[self.task]["outputs"], d_model=sizes["d"], n_heads=self.heads, n_layers=self.layers,
+            d_ff=sizes["ff"], positions=sizes["positions"], n_positions=sizes.get("n_positions"), activation="relu",
+            biases="mlp", unembedding="separate",
         )  # fmt: skip
 
     @property

@@ -1,5 +1,5 @@
-// Trains the small transformers of chapters 12 and 14 in the page, from the random numbers that NumPy would draw: the
-// same seed gives the notebook's parameters, batches and losses. One function, so that its text makes a worker.
+// Trains the small transformers of chapters 9, 12 and 14 in the page, from the random numbers that NumPy would draw:
+// the same seed gives the notebook's parameters, batches and losses. One function, so that its text makes a worker.
 
 function attnTrainer() {
   // --- numpy.random.default_rng: SeedSequence, PCG64, and what the course draws with it ---
@@ -246,7 +246,44 @@ function attnTrainer() {
     return { train: rows.slice(split).flat(), test: rows.slice(0, split).flat() };
   }
 
+  // As attn.course.corpora.fortunes. All words that come are to be told, but what is asked of new sentences is "she" or
+  // "he", and how it felt.
+  const PEOPLE = { Anna: "she", Mary: "she", John: "he", Paul: "he" };
+  const VERBS = { found: "smiled", shared: "smiled", lost: "wept", wasted: "wept" };
+  const THINGS = "gold bread wine salt".split(" ");
+  const FORTUNES = [...Object.keys({ ...PEOPLE, ...VERBS }), ...THINGS, ..."and she he smiled wept .".split(" ")];
+  const AND = 3, NAME = 0, SHE = 4, VERB = 1; // places
+
+  function fortunes(rng) {
+    const rows = rng.shuffle(Object.keys(PEOPLE).flatMap((who) => Object.keys(VERBS).flatMap((verb) =>
+      THINGS.map((thing) => `${who} ${verb} ${thing} and ${PEOPLE[who]} ${VERBS[verb]} .`.split(" ")))));
+    const part = (some, asked) => some.map((words) => {
+      const whole = words.map((word) => FORTUNES.indexOf(word));
+      return { tokens: whole.slice(0, -1), targets: whole.slice(1).map((next, i) => (asked(i) ? next : -1)), whole };
+    });
+    return { train: part(rows.slice(16), () => true), test: part(rows.slice(0, 16), (i) => i === AND || i === SHE) };
+  }
+
+  // What a task has that draws its batches from so many rows.
+  const opened = ({ train, test }, size, example = test[0]) => ({
+    drawBatch: (rng) => range(size, () => rng.below(train.length)).map((i) => train[i]), test, example,
+  });
+
   const TASKS = {
+    fortunes: {
+      words: FORTUNES, causal: true, size: 16, n: 6,
+      rules: {
+        ...RULES,
+        "from “and” to the name": (tokens, start, i) => (i === AND ? NAME : -1),
+        "from “she” or “he” to the verb": (tokens, start, i) => (i === SHE ? VERB : -1),
+      },
+      scores: ["from “and” to the name", "from “she” or “he” to the verb"],
+      edges: {
+        "the name from “and”": (layer, i, j) => i === AND && j === NAME,
+        "the verb from “she” or “he”": (layer, i, j) => i === SHE && j === VERB,
+      },
+      open: () => opened(fortunes(defaultRng(0)), 16),
+    },
     copying: {
       words: [..."ABCDEFGHIJKLMNOPQRST"], causal: true, size: 32, n: 19,
       rules: {
@@ -286,13 +323,7 @@ function attnTrainer() {
         "the adjective from “it” in layer 2": (layer, i, j) => layer === 2 && i === IT && j === ADJECTIVE_AT,
         "the nouns from “it” in layer 2": (layer, i, j) => layer === 2 && i === IT && NOUNS_AT.includes(j),
       },
-      open: () => {
-        const { train, test } = coreference(defaultRng(0));
-        return {
-          drawBatch: (rng) => range(64, () => rng.below(train.length)).map((i) => train[i]),
-          test, example: sentence("cat", "mat", "tired"),
-        };
-      },
+      open: () => opened(coreference(defaultRng(0)), 64, sentence("cat", "mat", "tired")),
     },
   };
 
@@ -300,7 +331,7 @@ function attnTrainer() {
 
   // All parameters one behind the other, in NumPy's order: path, shape, how it is drawn, and where an entry lies. The
   // queries, keys and values of all heads lie beside each other, so that one product makes them all.
-  function layOut({ vocab, d, heads, layers, ff, positions }, take) {
+  function layOut({ vocab, d, heads, layers, ff, positions, n_positions }, take) {
     const dk = d / heads, parts = [], places = {};
     const add = (path, shape, kind, start = take(shape.reduce((a, b) => a * b)), strides = null) => {
       const [s2, s3] = [shape.at(-1) * (shape.at(-2) ?? 1), shape.at(-1)];
@@ -309,6 +340,7 @@ function attnTrainer() {
     };
     const norm = (path) => [add(`${path}norm/gain`, [d], "one"), add(`${path}norm/bias`, [d], "zero")];
     add("embedding", [vocab, d], 1);
+    if (positions === "learned") add("positions", [n_positions, d], 1);
     for (let l = 1; l <= layers; l++) {
       const path = `layer ${l}/attention/`;
       norm(path);
@@ -362,13 +394,13 @@ function attnTrainer() {
     const dX = rows(d), dY = rows(d), dMix = rows(d), dQkv = rows(wide), dHidden = rows(ff);
     const turned = take(d * Math.max(wide, ff, vocab)), small = take(dk * LONGEST), dS = take(LONGEST ** 2);
     const [table, dTable] = range(2, () => take(vocab * wide)); // of layer 1, if all it reads of a place is its token
+    const added = P.positions ?? take(LONGEST * d); // to what is embedded: zeros, if positions are relative
     const { M, product } = memoryOf(used);
-    const waves = new Float64Array(LONGEST * d);
     if (positions === "sinusoid") {
-      waves.forEach((_, at) => {
+      for (let at = 0; at < LONGEST * d; at++) {
         const pair = (at % d) - (at % d % 2);
-        waves[at] = Math[at % 2 ? "cos" : "sin"](Math.floor(at / d) * 10000 ** -(pair / d));
-      });
+        M[added + at] = Math[at % 2 ? "cos" : "sin"](Math.floor(at / d) * 10000 ** -(pair / d));
+      }
     }
 
     const clear = (start, size) => M.fill(0, start, start + size);
@@ -480,8 +512,8 @@ function attnTrainer() {
     function forward(batch) {
       const { rows: count, n, tokens } = batch, T = count * n, w = even(n);
       for (let i = 0; i < T; i++) {
-        const from = P.embedding + tokens[i] * d, wave = (i % n) * d;
-        for (let j = 0; j < d; j++) M[X0 + i * d + j] = M[from + j] + waves[wave + j];
+        const from = P.embedding + tokens[i] * d, place = added + (i % n) * d;
+        for (let j = 0; j < d; j++) M[X0 + i * d + j] = M[from + j] + M[place + j];
       }
       let X = X0;
       for (const layer of layersOf) {
@@ -600,8 +632,11 @@ function attnTrainer() {
         normaliseBack(layer.norm, places, `${path}attention/`, to);
       }
       for (let i = 0; i < T; i++) {
-        const to = P.embedding + grads + tokens[i] * d;
-        for (let j = 0; j < d; j++) M[to + j] += M[dX + i * d + j];
+        const to = P.embedding + grads + tokens[i] * d, place = added + grads + (i % n) * d;
+        for (let j = 0; j < d; j++) {
+          M[to + j] += M[dX + i * d + j];
+          if (positions === "learned") M[place + j] += M[dX + i * d + j];
+        }
       }
       return loss;
     }
@@ -743,5 +778,7 @@ function attnTrainer() {
     };
   }
 
-  return { defaultRng, TASKS, makeModel, startRun, serve, memoryOf, plainProduct, repeatedRows, coreference, batchOf };
+  return {
+    defaultRng, TASKS, makeModel, startRun, serve, memoryOf, plainProduct, repeatedRows, coreference, fortunes, batchOf,
+  };
 }
