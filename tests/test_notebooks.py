@@ -6,15 +6,17 @@ import re
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import yaml
 from solve import ANSWERS, names, solve
 
+from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
 from book import ledger, references, spine
 from book.execute import exercises, normalise, read
 from book.inline import drawings
-from book.prose import missing, printed, questions, shown, unprinted
+from book.prose import CLOCK, missing, printed, questions, shown, unprinted
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
 TEMPLATE = FOLDER.parent / "book" / "template.ipynb"
@@ -99,6 +101,15 @@ def test_a_number_counts_as_shown_where_a_reader_sees_it(source, tags, found):
     assert set(unprinted(notebook, notebook)) == found
 
 
+def test_the_right_answer_of_a_question_stands_first_second_and_third_about_as_often():
+    chapters = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
+    asked = list(itertools.chain(*chapters.values()))
+    places = np.bincount([[*question["answers"]].index(question["right"]) for question in asked])
+    assert len(places) == 3 and places.min() > len(asked) / 4, f"right are {places}: put some answers in another order"
+    longest = [question["right"] == max(question["answers"], key=len) for question in asked]
+    assert np.mean(longest) < 0.5, "the right answer is the longest too often"
+
+
 def test_a_question_is_prose_but_its_wrong_answers_are_not():
     figure = SelfCheck([("How much is 1,000 over 3, not 55?", "333.33", {"333.33": "Yes.", "44": "66 no."})])
     output = nbformat.v4.new_output("display_data", {"text/html": figure._repr_mimebundle_()[0]["text/html"]})
@@ -178,6 +189,13 @@ def test_every_figure_has_an_alt_text_a_caption_and_its_code_folded(path):
         assert "hide-input" in cell.metadata.get("tags", []), f"no tag hide-input on {cell.source[-80:]!r}"
         if "plt.show()" in cell.source:
             assert len(cell.metadata.mystnb.image.alt) > 40
+
+
+@each(CHAPTERS)
+def test_where_the_clock_draws_labels_have_places_of_their_own(path):
+    """A label that hangs on a measured point stands somewhere else on the next machine, perhaps on another label."""
+    timed = [cell.source for cell in read(path).cells if CLOCK in cell.metadata.get("tags", [])]
+    assert not [source for source in timed if re.search(r"\.(annotate|text)\(", source)]
 
 
 @each(NOTEBOOKS)
