@@ -350,7 +350,12 @@ def test_a_solution_sets_its_formulas_when_it_is_opened(opened):
     page.evaluate("(number) => window.jupyterapp.shell.currentWidget.content.scrollToItem(number)", number)
     fold = page.locator(".jp-Notebook-cell details", has_text="Each squared weight is")
     fold.locator("summary").click()
-    fold.locator("mjx-container").nth(1).wait_for()
+    for _ in range(60):  # JupyterLab may set the cell anew, and a fold of it is closed then
+        if fold.locator("mjx-container").count():
+            break
+        page.wait_for_timeout(500)
+        if not fold.evaluate("(fold) => fold.open"):
+            fold.locator("summary").click()
     assert fold.locator("mjx-container").count() == 2 and "$" not in fold.inner_text()
     fold.locator("summary").click()
     fold.locator("summary").click()
