@@ -541,3 +541,46 @@ def test_a_notebook_that_asks_otherwise_is_left_alone_and_a_changed_question_ask
     page.evaluate(change, ["- the old dog\n", "- the old dog\n- the fox\n"])  # what is right can no longer be told
     box(page, "who was tired?").wait_for(state="detached")
     assert seen(page) == [WHO, END]
+
+
+CHAPTERS = sorted(CHAPTER.parent.glob("*.ipynb"))
+
+
+def say(page, box, about, wants_right):
+    """Make one guess by the keyboard, the right one or a wrong one as far as keys reach it."""
+    right, choices = about["right"], box.locator(".attn-answer")
+    if choices.count():
+        choices.nth(right if wants_right else (right + 1) % choices.count()).press("Enter")
+        return
+    if "rows" in about:
+        box.locator(".attn-cell").first.focus()
+        column = right[1] if wants_right else (right[1] + 1) % len(about["columns"])
+        for key in ["ArrowDown"] * right[0] + ["ArrowRight"] * column + ["Space"]:
+            page.keyboard.press(key)
+        return
+    start, stop = about["scale"]
+    goals = right if "at" in about else [right]
+    for slider, goal in zip(box.locator("input[type=range]").all(), goals, strict=True):
+        is_low = abs(goal - start) < abs(stop - goal)
+        slider.press("Home" if is_low == wants_right else "End")
+    box.get_by_role("button", name="That is my guess").press("Enter")
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
+def test_every_guess_of_a_chapter_is_made_by_the_keyboard(opened, path):
+    opened("slow.ipynb").evaluate("() => Object.keys(localStorage).forEach((key) => localStorage.removeItem(key))")
+    page = opened(f"chapters/{path.name}")
+    cells = nbformat.read(path, 4).cells
+    asked = [number for number, cell in enumerate(cells) if "guess" in cell.metadata]
+    show = "(number) => void window.jupyterapp.shell.currentWidget.content.scrollToItem(number, 'center')"
+    for turn, number in enumerate(asked):
+        about = cells[number].metadata["guess"]
+        page.evaluate(show, number)
+        question = page.locator(f".jp-Notebook-cell[data-windowed-list-index='{number}'] .attn-guess")
+        question.wait_for()
+        say(page, question, about, turn % 2 == 0)
+        verdict = question.get_by_role("status").inner_text()
+        assert re.match("You said .*(, and so it is|; it is )", verdict, re.DOTALL), (number, verdict)
+        assert "scale" in about or ("; it is " not in verdict) == (turn % 2 == 0), (number, verdict)
+    kept = page.evaluate("JSON.parse(localStorage['attention-worked-out'])")
+    assert len(kept) == len(asked)

@@ -41,6 +41,12 @@ def passage_again(rng, tokens, length, shortest, longest):
     return again(passage(rng, tokens, int(rng.integers(shortest, longest + 1))), length)
 
 
+def passages(rng, tokens, length, shortest, longest):
+    """Return passages of the novels of `shortest` to `longest` tokens, one after the other, up to a length."""
+    parts = [passage(rng, tokens, int(rng.integers(shortest, longest + 1))) for _ in range(-(-length // shortest))]
+    return np.concatenate(parts)[:length]
+
+
 # --- made-up names -------------------------------------------------------------------------------
 
 

@@ -1,9 +1,9 @@
-"""Train the models of chapter 15 further, with short texts told twice among the novels, and without: copying.
+"""Train the models of chapter 15 further, with short texts told twice among the novels, told once, and without.
 
     .venv/bin/python -m recordings.novels.told_twice
 
-takes about half an hour, and writes attn/data/recordings/told_twice.json. Whoever stops it goes on later behind the
-last model that was measured.
+takes about three quarters of an hour, and writes attn/data/recordings/told_twice.json. Whoever stops it goes on later
+behind the last model that was measured.
 """
 
 import json
@@ -18,55 +18,58 @@ from attn.threads import on_one_thread
 from attn.training import Adam
 
 from .learn import REACHED, gradients, keep
-from .repeats import passage, passage_again, random_again
+from .repeats import passage, passage_again, passages, random_again
 from .tellings import changes, exchanged, heads_of, named, texts, watch, without_heads
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md; and random tokens"
 FOLDER = Path(__file__).parent
 EVERY, SEEDS, STEPS = 10, range(5), 400
-KINDS = {"with texts told twice": (True,), "without": (False,)}
+KINDS = {"with texts told twice": (2,), "without": (0,), "told once": (1,)}  # how often
 LENGTH, ROWS = 48, 24
 RANDOM, PASSAGES = (12, 5, 16), (4, 6, 20)  # how many rows, and after how many tokens they come again, from and to
 
 
-def batch(rng, tokens, told_twice):
-    """Return the rows of a step: array of int, shape (ROWS, LENGTH)."""
+def batch(rng, tokens, often):
+    """Return the rows of a step, with texts that are told so often in a row: array of int, shape (ROWS, LENGTH)."""
     (n_random, *periods), (n_passages, *lengths) = RANDOM, PASSAGES
     rows = []
-    if told_twice:
+    if often == 2:
         rows += [random_again(rng, LENGTH, *periods)[0] for _ in range(n_random)]
         rows += [passage_again(rng, tokens, LENGTH, *lengths) for _ in range(n_passages)]
+    elif often == 1:
+        rows += [random_again(rng, LENGTH, LENGTH, LENGTH)[0] for _ in range(n_random)]
+        rows += [passages(rng, tokens, LENGTH, *lengths) for _ in range(n_passages)]
     return np.array(rows + [passage(rng, tokens, LENGTH) for _ in range(ROWS - len(rows))])
 
 
 @on_one_thread
-def learn(seed, told_twice, n_taken=STEPS):
+def learn(seed, often, n_taken=STEPS):
     """Return what happens to one of the five models while it is trained on, and what its heads are worth then."""
     tokenizer, rng = novels.read_tokenizer(), np.random.default_rng(seed)
     tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
     told = texts(held)
     adam, losses, seen = Adam(novels.read_model(seed)), [], [watch(novels.read_model(seed), held, told)]
     for step in range(1, n_taken + 1):
-        loss, grads = gradients(adam.params, batch(rng, tokens, told_twice))
+        loss, grads = gradients(adam.params, batch(rng, tokens, often))
         adam.step(grads, 3e-3 * min(1, step / 30), clip=1.0)
         losses.append(loss)
         if step % EVERY == 0:
             seen.append(watch(adam.params, held, told))
     if n_taken == STEPS:
-        keep(reached_by(seed, told_twice), **adam.state())
+        keep(reached_by(seed, often), **adam.state())
     seen = {key: [one[key] for one in seen] for key in seen[0]}
     return {
         "seed": seed,
         "loss": mean_losses(losses, EVERY),
         **seen,
-        **({"change": changes(seen, EVERY)} if told_twice else {}),
+        **({"change": changes(seen, EVERY)} if often == 2 else {}),
         "at the end": worth(adam.params, told),
     }
 
 
-def reached_by(seed, told_twice):
+def reached_by(seed, often):
     """Return the name of the file that holds what a model has reached: it lies beside those of its first training."""
-    return f"seed {seed} {'with' if told_twice else 'without'} texts told twice"
+    return f"seed {seed}, texts told {often} times"
 
 
 def worth(params, told):
@@ -79,11 +82,11 @@ def worth(params, told):
     return found
 
 
-def measure_all(name, learn, **more):
-    """Measure all models of both kinds, where it was stopped, and write the recording."""
+def measure_all(name, learn, kinds, **more):
+    """Measure all models of these kinds, where it was stopped, and write the recording."""
     folder = REACHED.parent / name
     folder.mkdir(parents=True, exist_ok=True)
-    for kind, how in KINDS.items():
+    for kind, how in kinds.items():
         for seed in SEEDS:
             path = folder / f"{seed} {kind}.json"
             if not path.exists():
@@ -92,7 +95,7 @@ def measure_all(name, learn, **more):
                 path.write_text(json.dumps({"seconds": time.time() - began, "run": found}), encoding="utf-8")
     kept = {
         kind: [json.loads((folder / f"{seed} {kind}.json").read_text(encoding="utf-8")) for seed in SEEDS]
-        for kind in KINDS
+        for kind in kinds
     }
     start = time.time() - sum(one["seconds"] for ones in kept.values() for one in ones)
     runs = {kind: [one["run"] for one in ones] for kind, ones in kept.items()}
@@ -101,4 +104,4 @@ def measure_all(name, learn, **more):
 
 if __name__ == "__main__":
     REACHED.mkdir(parents=True, exist_ok=True)
-    measure_all("told_twice", learn, every=EVERY)
+    measure_all("told_twice", learn, KINDS, every=EVERY)
