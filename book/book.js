@@ -39,7 +39,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.querySelectorAll(".attn-strip a[aria-current]").forEach((here) => {
     const strip = here.closest(".attn-strip"); // where it is longer than the page, the present chapter stands in its middle
-    strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+    strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
   });
   document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });

@@ -348,6 +348,16 @@ def test_a_chapter_begins_with_the_course_as_a_strip_and_shows_where_it_stands(s
     assert strip.find_next("h1").get_text().startswith(f"{int(name[9:11])}. ") and len(str(strip).encode()) < 3000
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_where_the_strip_is_longer_than_the_page_the_present_chapter_stands_in_its_middle(visit, book, width):
+    page = visit((book / CHAPTERS[7]).as_uri(), width=width)
+    beside = """(strip) => {
+      const [here, whole] = [strip.querySelector("[aria-current]"), strip].map((one) => one.getBoundingClientRect());
+      return (here.left + here.right - whole.left - whole.right) / 2;
+    }"""
+    assert abs(page.locator(".attn-strip").evaluate(beside)) < 2
+
+
 def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
     page = visit((book / CHAPTERS[8]).as_uri())
     step, taught = page.locator(".attn-time input"), page.locator(".attn-step-text a")
