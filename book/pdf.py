@@ -9,6 +9,7 @@ from . import build
 PAGE = {"format": "A4", "margin": dict.fromkeys(["top", "bottom", "left", "right"], "18mm")}
 FOOTER = '<p style="width: 100%; text-align: center; font-size: 8px"><span class="pageNumber"></span></p>'
 CHROMIUM = [
+    "chromium-headless-shell",  # Debian's Chromium without windows: a page opens in two thirds of the time
     "chromium",
     "chromium-browser",
     "google-chrome",

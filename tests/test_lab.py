@@ -154,6 +154,15 @@ def foreign():
     return notebook
 
 
+def every_guess():
+    """Return a notebook of all cells of the book that ask."""
+    notebook = nbformat.read(CHAPTER, 4)
+    chapters = [nbformat.read(path, 4) for path in build.chapters()]
+    asking = [cell for chapter in chapters for cell in chapter.cells if "guess" in cell.metadata]
+    notebook.cells = [nbformat.v4.new_markdown_cell(cell.source, metadata=cell.metadata) for cell in asking]
+    return notebook
+
+
 OWN = {
     "slow": (SLOW, "import sys; print(type(sys.last_value.trained).__name__)"),
     "trainer": (TRAINER, TRAINED),
@@ -173,6 +182,7 @@ def lab(tmp_path_factory):
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
     nbformat.write(asking(), tmp_path / "asks.ipynb")
     nbformat.write(foreign(), tmp_path / "foreign.ipynb")
+    nbformat.write(every_guess(), tmp_path / "guesses.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -543,9 +553,6 @@ def test_a_notebook_that_asks_otherwise_is_left_alone_and_a_changed_question_ask
     assert seen(page) == [WHO, END]
 
 
-CHAPTERS = sorted(CHAPTER.parent.glob("*.ipynb"))
-
-
 def say(page, box, about, wants_right):
     """Make one guess by the keyboard, the right one or a wrong one as far as keys reach it."""
     right, choices = about["right"], box.locator(".attn-answer")
@@ -566,21 +573,17 @@ def say(page, box, about, wants_right):
     box.get_by_role("button", name="That is my guess").press("Enter")
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
-def test_every_guess_of_a_chapter_is_made_by_the_keyboard(opened, path):
-    opened("slow.ipynb").evaluate("() => Object.keys(localStorage).forEach((key) => localStorage.removeItem(key))")
-    page = opened(f"chapters/{path.name}")
-    cells = nbformat.read(path, 4).cells
-    asked = [number for number, cell in enumerate(cells) if "guess" in cell.metadata]
+def test_every_guess_of_the_book_is_made_by_the_keyboard(asked, opened):
+    page, cells = opened("guesses.ipynb"), every_guess().cells
     show = "(number) => void window.jupyterapp.shell.currentWidget.content.scrollToItem(number, 'center')"
-    for turn, number in enumerate(asked):
-        about = cells[number].metadata["guess"]
+    for number, cell in enumerate(cells):
+        about, wants_right = cell.metadata["guess"], number % 2 == 0
         page.evaluate(show, number)
         question = page.locator(f".jp-Notebook-cell[data-windowed-list-index='{number}'] .attn-guess")
         question.wait_for()
-        say(page, question, about, turn % 2 == 0)
+        say(page, question, about, wants_right)
         verdict = question.get_by_role("status").inner_text()
-        assert re.match("You said .*(, and so it is|; it is )", verdict, re.DOTALL), (number, verdict)
-        assert "scale" in about or ("; it is " not in verdict) == (turn % 2 == 0), (number, verdict)
+        assert re.match("You said .*(, and so it is|; it is )", verdict, re.DOTALL), (about["id"], verdict)
+        assert "scale" in about or ("; it is " not in verdict) == wants_right, (about["id"], verdict)
     kept = page.evaluate("JSON.parse(localStorage['attention-worked-out'])")
-    assert len(kept) == len(asked)
+    assert kept.keys() == {f"guesses?{cell.metadata['guess']['id']}" for cell in cells}
