@@ -206,7 +206,7 @@ def test_a_number_that_no_cell_prints_stops_the_build_with_chapter_and_sentence(
     write_chapter(small_book, "print(1.5)", text="# One\n\nIt is 1.5. It is not 2.75, as you see.")
     run = run_build(small_book)
     assert run.returncode == 1 and "01_one.ipynb: 2.75 in 'It is not 2.75, as you see.'" in run.stderr
-    assert run.stderr.startswith("The book was not built: it tells") and "Traceback" not in run.stderr
+    assert "\nThe book was not built: it tells" in f"\n{run.stderr}" and "Traceback" not in run.stderr
 
 
 ASKED = "# One\n\n**Before you read on:** how many?\n\n- one\n- two\n\n"
