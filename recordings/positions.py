@@ -34,7 +34,7 @@ ALIBI = {  # one slope for each head; the last pair is what Press et al. 2022 gi
     "ALiBi, slopes 2 and 1": (2, 1),
     "ALiBi, slopes 1/16 and 1/256": (1 / 16, 1 / 256),
 }
-PLACE_10 = (9,)  # counted from 0
+NEVER_ASKED = {"place 10": (9,), "places 8 to 12": (7, 8, 9, 10, 11)}  # counted from 0
 
 
 def two_back(rng, n_rows, length):
@@ -55,7 +55,8 @@ KINDS |= {f"two back, none, causal, {n} layers": ("two back", "none", "decoder",
 KINDS |= {f"two back, {way}, causal": ("two back", way, "decoder", 1) for way in [*list(WAYS)[1:], *ALIBI]}
 KINDS |= {"two back, ALiBi, slopes 1 and 1/2": ("two back", "ALiBi, slopes 1 and 1/2", "encoder", 1)}
 KINDS |= {
-    f"two back, {way}, place 10 never asked": ("two back", way, "encoder", 1, PLACE_10)
+    f"two back, {way}, {named} never asked": ("two back", way, "encoder", 1, places)
+    for named, places in NEVER_ASKED.items()
     for way in ("learned", "sinusoid", "rotary")
 }
 
