@@ -416,9 +416,14 @@ def asked(opened):
     return opened("asks.ipynb")
 
 
+def notebook(page):
+    """Return the notebook that is open: one that was closed may stay in the page for a while."""
+    return page.locator("#" + page.evaluate("window.jupyterapp.shell.currentWidget.id"))
+
+
 def seen(page):
     """Return which of the results a reader sees."""
-    outputs = page.locator(".jp-MainAreaWidget:not(.lm-mod-hidden) .jp-OutputArea-output")
+    outputs = notebook(page).locator(".jp-OutputArea-output")
     for text in SAYS:
         outputs.filter(has_text=text).wait_for(state="attached")  # seen or not, it has come
     return [text for text in SAYS if outputs.filter(has_text=text).is_visible()]
@@ -579,7 +584,7 @@ def test_every_guess_of_the_book_is_made_by_the_keyboard(asked, opened):
     for number, cell in enumerate(cells):
         about, wants_right = cell.metadata["guess"], number % 2 == 0
         page.evaluate(show, number)
-        question = page.locator(f".jp-Notebook-cell[data-windowed-list-index='{number}'] .attn-guess")
+        question = notebook(page).locator(f"[data-windowed-list-index='{number}'] .attn-guess")
         question.wait_for()
         say(page, question, about, wants_right)
         verdict = question.get_by_role("status").inner_text()
