@@ -67,7 +67,7 @@ function stepsOf(nodes, { n_layers: nLayers }, head) {
     step(mlp, "mlp", "Narrow", "Each unit that is not silent writes its row, as loudly as it was met.",
       [shown(`${prefix}: hidden`, "token", "unit"), shown(`${prefix} / mlp / W_2`, "unit", "entry"),
         shown(`${prefix} / mlp / b_2`, "", "entry"), shown(`${prefix}: update of the MLP`, "token", "entry")]);
-    step(mlp, "stream", "Add again", "What the MLP writes is added too. This is the stream behind the layer.",
+    step(mlp, "stream", "Add again", "What the MLP writes is added too. This is the stream after the layer.",
       [shown(`${prefix}: stream after attention`, "token", "entry"), shown(`${prefix}: update of the MLP`, "token", "entry"),
         shown(`${prefix}: stream`, "token", "entry")]);
     stream = `${prefix}: stream`;
