@@ -8,6 +8,7 @@ from .guesses import ASKS, CHOICE, COMMENT, guess_in
 
 CLOCK = "clock"  # tag of a cell whose output depends on the clock
 NUMERAL = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+SIZE = re.compile(r"<Figure size \d+x\d+ with \d+ Axes>")  # what a picture says of itself
 SENTENCE = re.compile(r"(?<=[.?!:])\s+|\n")
 WITHOUT_CHECK = re.compile(
     r"```.*?```"  # code blocks: a test of their own runs them
@@ -15,6 +16,7 @@ WITHOUT_CHECK = re.compile(
     r"|^#+ .*?$|^:label:.*?$"  # headings and labels
     r"|\b[Cc]hapters? \d+(?:(?:,| and| to) \d+)*"  # a chapter's number
     r"|\{cite:\w\}`[^`]*`|<[^>]*>"
+    r"|`[0-9a-f]{40}`"  # the revision of a file
     r"|(?:colleagues|[A-Z]\w+)(?:, | \()(?:19|20)\d\d(?=[\]):;.](?!\d))",  # the year of a reference
     re.DOTALL | re.MULTILINE,
 )
@@ -29,9 +31,10 @@ def printed(cell):
     """Return the text that a cell shows when it is run, the same on every machine."""
     if CLOCK in cell.metadata.get("tags", []):
         return ""
-    return "".join(
+    texts = [
         output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
-    )
+    ]
+    return SIZE.sub("", "".join(texts))
 
 
 def shown(cells):
