@@ -1,6 +1,8 @@
 """The built book: complete, at one with itself, silent, and usable by everyone."""
 
 import base64
+import functools
+import gc
 import io
 import json
 import re
@@ -33,9 +35,15 @@ AXE = {  # this rule is experimental, and off, in the axe on board
 
 @pytest.fixture(scope="session")
 def soups(book):
-    return {
-        name: BeautifulSoup((book / name).read_text(encoding="utf-8"), "html.parser") for name in ["index.html", *PAGES]
-    }
+    texts = {name: (book / name).read_text(encoding="utf-8") for name in ["index.html", *PAGES]}
+    found = {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
+    gc.freeze()  # these million objects stay, and need not be looked through each time that Python tidies up
+    return found
+
+
+@pytest.fixture(scope="session")
+def ids(soups):
+    return {name: {tag["id"] for tag in soup.find_all(id=True)} for name, soup in soups.items()}
 
 
 def test_every_page_is_in_the_table_of_contents(book, soups):
@@ -44,16 +52,20 @@ def test_every_page_is_in_the_table_of_contents(book, soups):
 
 
 @pytest.mark.parametrize("name", ["index.html", *PAGES])
-def test_every_link_inside_the_book_leads_somewhere(book, soups, name):
+def test_every_link_inside_the_book_leads_somewhere(book, soups, ids, name):
+    @functools.cache
+    def page_at(where):
+        path = (book / name).parent / unquote(where) if where else book / name
+        return path.resolve().relative_to(book.resolve()).as_posix() if path.exists() else None
+
+    tags = soups[name].find_all(["a", "img", "script", "link"])
     broken = []
-    for tag in soups[name].find_all(["a", "img", "script", "link"]):
-        target = tag.get("href") or tag.get("src") or ""
+    for target in {tag.get("href") or tag.get("src") or "" for tag in tags} - {""}:
         parts = urlsplit(target)
-        if parts.scheme or not target or (name == "search.html" and not parts.path):
+        if parts.scheme or (name == "search.html" and not parts.path):
             continue
-        path = (book / name).parent / unquote(parts.path) if parts.path else book / name
-        page = path.resolve().relative_to(book.resolve()).as_posix() if path.exists() else None
-        if page is None or (parts.fragment and page in soups and not soups[page].find(id=unquote(parts.fragment))):
+        page = page_at(parts.path)
+        if page is None or (parts.fragment and page in ids and unquote(parts.fragment) not in ids[page]):
             broken.append(target)
     assert not broken
 
@@ -325,12 +337,13 @@ def is_prose(text):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_no_prose_uses_a_term_before_the_one_that_leads_to_the_glossary(soups, name):
     terms = [term.get_text().removesuffix("#") for term in soups["chapters/glossary.html"].select("article h3")]
-    for link in soups[name].select("article a.attn-term:not(:has(.math, code))"):
+    links = soups[name].select("article a.attn-term:not(:has(.math, code))")
+    places = {id(node): place for place, node in enumerate(soups[name].descendants)}
+    prose = [(places[id(text)], text) for text in soups[name].article.find_all(string=True) if is_prose(text)]
+    for link in links:
         word = link.get_text()
         longer = "|".join(re.escape(term) for term in terms if word in term and word != term) or "(?!)"
-        earlier = [
-            text for text in link.find_all_previous(string=True) if text.find_parent("article") and is_prose(text)
-        ]
+        earlier = [text for place, text in prose if place < places[id(link)] and word in text]
         assert not [text for text in earlier if re.search(rf"\b{re.escape(word)}\b", re.sub(longer, "", text))], word
 
 
