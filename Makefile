@@ -13,13 +13,14 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help torch book pdf check test kernels bench lab record novels lock clean
+.PHONY: help torch book pdf check test test-all kernels bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
 	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
-	@echo "make test    run every check"
+	@echo "make test    check package, book and pages (six minutes)"
+	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, the chapters from the installed package"
 	@echo "make kernels run all chapters as each processor computes that this one can imitate (ten minutes)"
 	@echo "make torch   install PyTorch, with which the tests then compare the package"
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
@@ -55,11 +56,11 @@ book: .venv/installed
 pdf: .venv/installed
 	$(BIN)/python -m book.pdf
 
-test: .venv/installed
+test test-all: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/python -m book.build
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(if $(filter test,$@),-m "not (lab or firefox or kernel or small_book or repository)")
 
 kernels: .venv/installed
 	$(BIN)/python -m pytest tests/test_kernels.py --kernels all -k from_the_package
