@@ -26,7 +26,7 @@ help:
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
-	@echo "make novels  train the model of chapter 15 again, five times, and measure it (two hours)"
+	@echo "make novels  train the model of chapter 16 again, five times, and measure it (two hours)"
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml"
 	@echo "make clean   remove what was built and installed"
 

@@ -1,7 +1,7 @@
 """What is clever for speed, and what it is worth.
 
 Sums and maxima of rows: NumPy spends a tenth of a microsecond on each row, however short it is, and a product or the
-transpose does not. A training step of chapter 12's model takes 1.2 to 1.3 times as long without them, a softmax over 16
+transpose does not. A training step of chapter 13's model takes 1.2 to 1.3 times as long without them, a softmax over 16
 keys three times as long.
 
 Attention in blocks of scores: each is worked on while it lies in the processor's cache, and scores that are known to be

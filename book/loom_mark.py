@@ -72,12 +72,14 @@ PARTS = {  # by the number of a chapter: what it explains, and the shapes that s
     9: ("a whole layer", (*ATTENTION, "mlp")),
     10: ("all that is learned", LEARNED),
     11: ("what grows with the text", ("scores", "weights", "second head")),
-    12: ("the error on its way back", ("error",)),
-    13: ("queries and keys", ("query", "key")),
-    14: ("layer upon layer", ("layers", "second head", "weights")),
-    15: ("the next word", ("words", "next")),
-    16: ("all of it", tuple(SHAPES)),
-    17: ("what has changed since", ("positions", "query", "key", "value", "mlp", "next")),
+    12: ("what every step moves", (*LEARNED, "error")),
+    13: ("the error on its way back", ("error",)),
+    14: ("queries and keys", ("query", "key")),
+    15: ("layer upon layer", ("layers", "second head", "weights")),
+    16: ("the next word", ("words", "next")),
+    17: ("one head and its value", ("second head", "value")),
+    18: ("all of it", tuple(SHAPES)),
+    19: ("what has changed since", ("positions", "query", "key", "value", "mlp", "next")),
 }
 
 

@@ -1,4 +1,4 @@
-"""Copying from what was just read, by one layer, by two, and by two that may not look one back: for chapter 14.
+"""Copying from what was just read, by one layer, by two, and by two that may not look one back: for chapter 15.
 
     .venv/bin/python -m recordings.copying
 

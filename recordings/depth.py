@@ -1,4 +1,4 @@
-"""Two, eight and twenty-four layers, whose outputs are added or not, normalised before or after: for chapter 9.
+"""Two, eight and twenty-four layers, whose outputs are added or not, normalised before or after: for chapter 12.
 
     .venv/bin/python -m recordings.depth
 

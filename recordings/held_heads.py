@@ -1,4 +1,4 @@
-"""Copying by two layers, while one head or two are held to a rule and all else learns: for chapter 14.
+"""Copying by two layers, while one head or two are held to a rule and all else learns: for chapter 15.
 
     .venv/bin/python -m recordings.held_heads
 

@@ -1,4 +1,4 @@
-"""Where words lie in key space and query space, before and after training: what chapter 13 shows of it.
+"""Where words lie in key space and query space, before and after training: what chapter 14 shows of it.
 
     .venv/bin/python -m recordings.key_spaces
 

@@ -1,4 +1,4 @@
-"""Which noun is "it"? One layer of attention and two, trained to the end: what chapter 12 shows of it.
+"""Which noun is "it"? One layer of attention and two, trained to the end: what chapter 13 shows of it.
 
     .venv/bin/python -m recordings.learning_to_attend
 

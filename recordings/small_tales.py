@@ -1,4 +1,4 @@
-"""Small tales, learned by one layer and by two, with and without an MLP: what chapter 14 shows of it.
+"""Small tales, learned by one layer and by two, with and without an MLP: what chapter 15 shows of it.
 
     .venv/bin/python -m recordings.small_tales
 

@@ -1,4 +1,4 @@
-"""Training with the root and without: what chapter 14 shows of it.
+"""Training with the root and without: what chapter 15 shows of it.
 
     .venv/bin/python -m recordings.the_root
 

@@ -1,4 +1,4 @@
-"""From the layer of GPT-2 to that of Llama 3, one change at a time, in a small model that reads novels: for chapter 17.
+"""From the layer of GPT-2 to that of Llama 3, one change at a time, in a small model that reads novels: for chapter 19.
 
     .venv/bin/python -m recordings.todays_layer
 

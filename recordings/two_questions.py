@@ -1,4 +1,4 @@
-"""Two questions about a row, and one, two or four heads to answer them, with an MLP and without: chapter 14.
+"""Two questions about a row, and one, two or four heads to answer them, with an MLP and without: chapter 15.
 
     .venv/bin/python -m recordings.two_questions
 

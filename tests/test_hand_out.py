@@ -36,6 +36,6 @@ def test_copies_are_written_into_a_new_folder_only(tmp_path, capsys):
     main(tmp_path / "class")
     names = {path.name for path in (tmp_path / "class").iterdir()}
     assert names >= {path.name for path in build.chapters()} | {"glossary.md", "references.md"}
-    assert "ledger.yml" not in names and "17 chapters" in capsys.readouterr().out
+    assert "ledger.yml" not in names and "19 chapters" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="is there already"):
         main(tmp_path / "class")

@@ -555,7 +555,7 @@ def test_minilm_does_under_control_what_was_recorded(model):
 
 
 def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):
-    text = (build.ROOT / "chapters/16_a_model_in_use.ipynb").read_text(encoding="utf-8")
+    text = (build.ROOT / "chapters/18_a_model_in_use.ipynb").read_text(encoding="utf-8")
     cells = [cell.source for cell in nbformat.reads(text, 4).cells]
     (code,) = re.findall(r"```python\n(from attn import Trace.*?)```", "\n".join(cells), re.DOTALL)
     exec(code.replace("the/folder", os.environ["MINILM"]), {})

@@ -221,7 +221,7 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
 
 
 def small_tale(config, params, sentences):
-    """Return loss and gradients, as chapter 9 has them."""
+    """Return loss and gradients, as chapter 12 has them."""
     with Tape() as tape:
         logits = decoder(params, config, sentences[:, :-1])
     loss, grad = cross_entropy(logits, sentences[:, 1:])

@@ -49,13 +49,13 @@ BOUNDS = {"layers": (1, 3), "heads": (1, 8), "steps": (10, 5000), "seed": (0, 2*
 
 
 class PressTrain(Explorable):
-    """The models of chapters 9, 12 and 14, which learn in the page: the seed of the notebook gives the notebook's run.
+    """The models of chapters 12, 13 and 15, which learn in the page: the seed of the notebook gives the notebook's run.
 
     Parameters
     ----------
     task : {"copying", "noun", "fortunes"}
-        To copy what came before, as in chapter 14; to find the noun that is meant, as in chapter 12; or to end the
-        sentences of chapter 9.
+        To copy what came before, as in chapter 15; to find the noun that is meant, as in chapter 13; or to end the
+        sentences of chapter 12.
     layers, heads : int
         Default, as of all that follows: as in the chapter.
     rate : float

@@ -1,4 +1,4 @@
-// Trains the small transformers of chapters 9, 12 and 14 in the page, from the random numbers that NumPy would draw:
+// Trains the small transformers of chapters 12, 13 and 15 in the page, from the random numbers that NumPy would draw:
 // the same seed gives the notebook's parameters, batches and losses. One function, so that its text makes a worker.
 
 function attnTrainer() {

@@ -1,4 +1,4 @@
-"""Train a reader that copies, for the page, and measure it beside the model of chapter 15:
+"""Train a reader that copies, for the page, and measure it beside the model of chapter 16:
 
     .venv/bin/python -m recordings.novels.reader_that_copies
 
@@ -81,7 +81,7 @@ def rate(step):
 
 @on_one_thread
 def learn_to_copy(tokens, names, look, n_taken=SHORT + LONG):
-    """Train the model of chapter 15 on, from where it was stopped; return its parameters, its losses, and what was seen
+    """Train the model of chapter 16 on, from where it was stopped; return its parameters, its losses, and what was seen
     before the first step and after each `EVERY`."""
     adam, losses, path = Adam(novels.read_model()), [], REACHED / "copying.npz"
     if path.exists():

@@ -1,4 +1,4 @@
-"""Train the models of chapter 15 further, with short texts told twice among the novels, told once, and without.
+"""Train the models of chapter 16 further, with short texts told twice among the novels, told once, and without.
 
     .venv/bin/python -m recordings.novels.told_twice
 
