@@ -1,13 +1,15 @@
 // What the reader has read, solved and guessed, kept in this browser and nowhere else.
 
 const KEY = "attention-worked-out";
-const CHAPTER = /(\d\d_\w+)\.html/;
+const CHAPTER = /\d\d_(\w+)\.html/; // by its name, as a later book may give it another number
 const chapter = location.pathname.match(CHAPTER)?.[1];
 
-// By name: a chapter that was read and an exercise that was solved are true; a guess is what was said.
+// By name: a chapter that was read and an exercise that was solved are true; a guess is what was said. An earlier book
+// kept them with the number of the chapter.
 function remembered() {
   try {
-    return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    const kept = Object.entries(JSON.parse(localStorage.getItem(KEY)) ?? {});
+    return Object.fromEntries(kept.map(([name, said]) => [name.replace(/^\d\d_/, ""), said]));
   } catch {
     return {}; // no storage in this browser, or not ours
   }

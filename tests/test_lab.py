@@ -521,13 +521,14 @@ def test_guesses_are_made_by_the_keyboard_alone_and_no_key_reaches_the_notebook(
 
 
 def test_what_was_said_outlives_a_reload_and_one_switch_shows_all(asked, opened):
-    before = {"asks?what": "play", "asks?mice": "many", "05_masking": True}  # "many" was a choice in an earlier book
-    asked.evaluate("(kept) => (localStorage['attention-worked-out'] = JSON.stringify(kept))", before)
+    before = {"asks?what": "play", "asks?mice": "many"}  # "many" was a choice in an earlier book, with numbers
+    store = "(kept) => (localStorage['attention-worked-out'] = JSON.stringify(kept))"
+    asked.evaluate(store, {**before, "05_masking": True})
     page = opened("asks.ipynb")
     assert seen(page) == [END], "a guess hides also what follows the next one, although that was made"
     box(page, "who was tired?").get_by_role("button", name="at").click()
     kept = page.evaluate("JSON.parse(localStorage['attention-worked-out'])")
-    assert kept == {**before, "asks?tired": "the $c$ at"}
+    assert kept == {**before, "masking": True, "asks?tired": "the $c$ at"}
     page.reload()
     begun(page)
     page = opened("asks.ipynb")

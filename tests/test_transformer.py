@@ -529,9 +529,9 @@ def test_a_part_without_any_parameter_is_no_parameter():
     assert_array_equal(decoder({**params, "notes": {}}, config, [1, 2]), decoder(params, config, [1, 2]))
 
 
-def test_the_layer_that_chapter_17_writes_for_pytorch_is_that_of_the_package():
+def test_the_layer_that_chapter_19_writes_for_pytorch_is_that_of_the_package():
     torch = pytest.importorskip("torch")
-    prose = "\n".join(cell.source for cell in read(next(build.ROOT.glob("chapters/17_*.ipynb"))).cells)
+    prose = "\n".join(cell.source for cell in read(next(build.ROOT.glob("chapters/19_*.ipynb"))).cells)
     code, names = re.search(r"```python\n(import torch\n.*?)```", prose, re.DOTALL)[1], {}
     exec(code, names)
     assert len(code.splitlines()) <= 40

@@ -2,14 +2,15 @@
 // Only the look of cells is touched, never the notebook: the file stays as it was, and a cell that runs shows its result
 // when the guess was made. What is asked stands in the metadata of a cell of text, where book/execute.py has put it.
 
-const KEY = "attention-worked-out"; // as in the book, what was said is kept by chapter and id
+const KEY = "attention-worked-out"; // as in the book, what was said is kept by chapter, without its number, and id
 const SHOW_ALL = "attention-worked-out: show all";
 const NEAR = { share: 0.05, factor: 1.25, curve: 0.08 }; // so close counts as right: on a scale, on a log scale, along a curve
 const ASKS = "**Before you read on:**";
 
 function remembered() {
   try {
-    return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    const kept = Object.entries(JSON.parse(localStorage.getItem(KEY)) ?? {});
+    return Object.fromEntries(kept.map(([name, said]) => [name.replace(/^\d\d_/, ""), said]));
   } catch {
     return {}; // not ours
   }
@@ -316,7 +317,7 @@ async function activate(app, notebooks, typesetter) {
 
   // Ask what there is to ask, and hide what follows an open guess up to the next heading.
   function arrange({ content, context }) {
-    const chapter = context.path.split(/[/:]/).pop().replace(/\.ipynb$/, "");
+    const chapter = context.path.split(/[/:]/).pop().replace(/^\d\d_|\.ipynb$/g, "");
     const record = remembered();
     let isHeld = false;
     let isFirst = true;
