@@ -15,7 +15,7 @@ from book.prose import unprinted
 
 CHAPTERS = sorted(build.chapters(), reverse=True)  # the last ones, which train models, first
 MEGABYTES = 700
-LONG = ("09", "12", "13", "14", "15")  # train for half a minute and more: `make kernels` and CI run them
+LONG = ("12", "13", "14", "15", "16", "17")  # train for half a minute and more: `make kernels` and CI run them
 
 
 def pytest_generate_tests(metafunc):
