@@ -195,7 +195,7 @@ def test_over_http_a_page_is_light_asks_nobody_else_says_nothing_and_does_not_mo
     assert page.evaluate("shifted") <= 0.02
     if name in CHAPTERS:
         page.get_by_label("Show all results without asking me first").check()
-        page.wait_for_load_state("networkidle")
+        page.evaluate(FRAMES)
         sizes = packed(page.requested)
         assert len(sizes) <= 15 and sum(sizes) <= 300_000
     assert not [url for url in page.requested if not url.startswith((address, "data:"))]
