@@ -155,6 +155,8 @@ def test_a_chapter_follows_the_skeleton(path):
     assert re.match(rf"# {int(path.name[:2])}\. ", notebook.cells[0].source)
     assert 0 < len(notebook.metadata.strip.name) <= 12, "the strip at the head of the page calls it by this name"
     assert [words for words in ("**You need:**", "**Before you read on:**", "**Next:**") if words not in text] == []
+    after = [other.name for other in CHAPTERS if other.name > path.name][:1] or ["ledger.md"]
+    assert re.findall(r"\*\*Next:\*\*.*?\]\(([^)]*)\)", text) == after
     assert list(sections(notebook))[-4:] == ["Questions", "Exercises", "Summary", "References"]
     n_questions = sum(len(questions(cell)) for cell in sections(notebook)["Questions"])
     assert 4 <= n_questions <= 6, "a chapter has four to six questions"
