@@ -14,8 +14,12 @@ from .guesses import guess_in
 
 SIDE = "A side path: what follows does not need it."
 WORDS_PER_MINUTE = 150
-MINUTES = {"guess": 1, "code": 1, "picture": 0.5, "moving": 2, "questions": 3}
+MINUTES = {"guess": 1, "code": 1, "table": 1, "picture": 0.5, "moving": 2, "question": 0.5}
 UNCOUNTED = ("Exercises", "References")  # exercises take as long as one likes
+# Comments, what is folded, and what a summary says of side paths.
+UNREAD = re.compile(
+    r"<!--.*?-->|<details>.*?</details>|```.*?```|^\*From the side paths:\*$.*?(?=^\*\*)", re.DOTALL | re.MULTILINE
+)
 CHAPTERS = re.compile(r"chapters/(\d\d)_")
 
 
@@ -45,15 +49,26 @@ def kind_of(cell):
         return "moving"
     if "plt.show()" in cell.source:
         return "picture"
-    return None if "hide-input" in cell.metadata.get("tags", []) else "code"
+    if "hide-input" in cell.metadata.get("tags", []):
+        return "table" if cell.outputs else None
+    return "code"
+
+
+def cost(cell):
+    """Return the minutes that a cell takes beside its words."""
+    kind = kind_of(cell)
+    if kind == "questions":
+        asked = cell.outputs[0].data["text/html"]
+        return MINUTES["question"] * (asked.count('"ask":') - asked.count("(From the side path"))
+    return MINUTES.get(kind, 0)
 
 
 def minutes(cells):
-    """Return how long a reader takes for cells who makes every guess and moves every figure."""
+    """Return how long a reader takes for cells who makes every guess and moves every figure, but takes no side path."""
     cells = [cell for cell in cells if "remove-cell" not in cell.metadata.get("tags", [])]
     prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    words = len(re.sub(r"<!--.*?-->|<details>.*?</details>|```.*?```", "", prose, flags=re.DOTALL).split())
-    return words / WORDS_PER_MINUTE + sum(MINUTES.get(kind_of(cell), 0) for cell in cells)
+    words = len(UNREAD.sub("", prose).split())
+    return words / WORDS_PER_MINUTE + sum(map(cost, cells))
 
 
 def times(notebook):

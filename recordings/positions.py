@@ -57,7 +57,7 @@ KINDS |= {"two back, ALiBi, slopes 1 and 1/2": ("two back", "ALiBi, slopes 1 and
 KINDS |= {
     f"two back, {way}, {named} never asked": ("two back", way, "encoder", 1, places)
     for named, places in NEVER_ASKED.items()
-    for way in ("learned", "sinusoid", "rotary")
+    for way in ("learned", "sinusoid", "relative", "rotary")
 }
 
 

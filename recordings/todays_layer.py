@@ -30,12 +30,15 @@ CHANGES = {  # each is made on top of those before it
 }
 ONE_BY_ONE = itertools.accumulate(CHANGES.values(), lambda config, change: replace(config, **change), initial=GPT_2)
 CONFIGS = dict(zip(["GPT-2", *CHANGES], ONE_BY_ONE))
+CONFIGS["no positions"] = replace(CONFIGS["no biases"], positions="none", n_positions=None)
 RATES = {"a third of the rate": 1e-3, "": 3e-3, "three times the rate": 9e-3}
 ENDS = ["GPT-2", list(CHANGES)[-1]]
 KINDS = {name: (name, RATES[""]) for name in CONFIGS}
 KINDS |= {f"{name}, {rate}": (name, RATES[rate]) for name in ENDS for rate in RATES if rate}
 # Tied embeddings begin with a variance of 1 / d_model, others with 1: with this factor these begin like tied ones.
 KINDS |= {f"{ENDS[1]}, embeddings small at the start": (ENDS[1], RATES[""], GPT_2.d_model**-0.5)}
+# A learned table of positions begins as large as the tied embeddings; here a tenth as large.
+KINDS |= {"no biases, positions small at the start": ("no biases", RATES[""], 1, 0.1)}
 TOKENIZER = novels.read_tokenizer()
 
 
@@ -58,15 +61,17 @@ def loss_on(rows, config, params):
     return round(float(np.average(losses, weights=[len(part) for part in parts])), 4)
 
 
-def learn(seed, name, learning_rate, embeddings=1, n_taken=None):
+def learn(seed, name, learning_rate, embeddings=1, positions=1, n_taken=None):
     """Return the losses in training and on some of the held-out text; at the end, on all of it: in nats per token.
 
-    `embeddings`: what they are multiplied by at the start.
+    `embeddings`, `positions`: what they are multiplied by at the start.
     """
     config, tokens = CONFIGS[name], TOKENIZER.encode(novels.read_text())
     held = novels.rows_of(TOKENIZER.encode(novels.read_text("held out")), LENGTH + 1)
     params = init_transformer(np.random.default_rng(seed), config)
     params["embedding"] *= np.float32(embeddings)
+    if positions != 1:
+        params["positions"] *= np.float32(positions)
     run = train(
         params, partial(gradients, config),
         (batch(tokens, np.random.default_rng([seed, step])) for step in range(STEPS)), STEPS,

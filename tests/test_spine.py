@@ -25,7 +25,14 @@ def code(text, outputs=(), **metadata):
 
 
 def test_minutes_are_those_of_words_guesses_and_cells():
-    figure = nbformat.v4.new_output("display_data", {"text/html": '<div data-explorable="mask"></div>'})
+    figure, questions, table = (
+        nbformat.v4.new_output("display_data", {"text/html": html})
+        for html in (
+            '<div data-explorable="mask"></div>',
+            '<div data-explorable="self_check">{"ask": "One?"} {"ask": "Two? (From the side path “Two”)"}</div>',
+            "<table></table>",
+        )
+    )
     notebook = nbformat.v4.new_notebook(
         cells=[
             markdown("# 1. One\n\n" + "word " * 147),
@@ -35,13 +42,23 @@ def test_minutes_are_those_of_words_guesses_and_cells():
             code("folded", tags=["hide-input"]),
             code("plt.show()", tags=["hide-input"]),
             code("figure", [figure], tags=["hide-input"]),
+            code("table", [table], tags=["hide-input"]),
+            markdown("## Questions"),
+            code("questions", [questions], tags=["hide-input"]),
             markdown("## Exercises\n\n" + "word " * 1000),
+            markdown(
+                "## Summary\n\n"
+                + "word " * 71
+                + "\n\n*From the side paths:*\n\n"
+                + "word " * 300
+                + "\n\n**Next:** two."
+            ),
         ]
     )
-    assert list(spine.sections(notebook)) == ["", "Two", "Exercises"]
+    assert list(spine.sections(notebook)) == ["", "Two", "Questions", "Exercises", "Summary"]
     on_the_spine, aside = spine.times(notebook)
-    assert on_the_spine == pytest.approx(1, abs=0.02)
-    assert aside == pytest.approx(2 + 1 + 0.5 + 2, abs=0.1)
+    assert on_the_spine == pytest.approx(1 + 0.5 + 0.5, abs=0.03)
+    assert aside == pytest.approx(2 + 1 + 0.5 + 2 + 1, abs=0.1)
 
 
 def test_each_chapter_has_a_way_of_about_an_hour_at_most_and_how_to_read_tells_the_times():
