@@ -120,7 +120,8 @@ class SidePaths(SphinxTransform):
             if not marks:
                 continue
             time = max(1, round(minutes(by_heading[section_title(section, by_heading)])))
-            summary = f"<summary>A side path of {time} minutes: what follows does not need it.</summary>"
+            minutes_of = f"{time} minute{'s' if time > 1 else ''}"
+            summary = f"<summary>A side path of {minutes_of}: what follows does not need it.</summary>"
             section.replace(marks[0], nodes.raw("", f'<details class="attn-side">{summary}', format="html"))
             section.append(nodes.raw("", "</details>", format="html"))
 

@@ -85,6 +85,7 @@ def test_a_page_folds_its_side_paths_and_nothing_else_and_says_how_long_it_takes
         section = fold.find_parent("section")
         assert fold.find("h2") is None, "a fold ends with its section"
         assert [child.name for child in section.find_all(recursive=False)][-1] == "details"
+        assert re.search(r" (1 minute|(?!1 )\d+ minutes): ", fold.summary.get_text())
         assert not fold.has_attr("open") and spine.SIDE not in fold.get_text().replace(fold.summary.get_text(), "")
     (told,) = [p.get_text() for p in soup.select("article p") if p.get_text().startswith("Time:")]
     on_the_spine, aside = map(spine.rounded, spine.times(read(path)))
