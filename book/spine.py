@@ -39,7 +39,7 @@ def is_side(cells):
 
 
 def kind_of(cell):
-    """Return what a cell is to a reader, a key of `MINUTES`, or None for prose and for code that is folded."""
+    """Return what a cell is to a reader, or None for prose and for code that is folded and shows nothing."""
     if cell.cell_type == "markdown":
         return "guess" if guess_in(cell) else None
     shown = str(cell.get("outputs", ""))
