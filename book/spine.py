@@ -58,8 +58,8 @@ def cost(cell):
     """Return the minutes that a cell takes beside its words."""
     kind = kind_of(cell)
     if kind == "questions":
-        asked = cell.outputs[0].data["text/html"]
-        return MINUTES["question"] * (asked.count('"ask":') - asked.count("(From the side path"))
+        asked = re.findall(r'"ask": "((?:[^"\\]|\\.)*)"', cell.outputs[0].data["text/html"])
+        return MINUTES["question"] * sum("(From the side path" not in question for question in asked)
     return MINUTES.get(kind, 0)
 
 

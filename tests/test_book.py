@@ -704,6 +704,17 @@ def test_a_text_that_is_cut_too_small_or_covered_is_found(visit):
     assert found["cut"] == ["a long text"] and found["over"] == ["one / two"] and len(found["small"]) == 3
 
 
+@pytest.mark.parametrize("name", ["chapters/12_how_a_model_learns.html", "chapters/17_what_a_head_is_for.html"])
+def test_a_result_of_training_says_on_how_many_models_it_rests(visit, book, name):
+    page = visit((book / name).as_uri())
+    said = page.evaluate("""() => [...document.querySelectorAll("div.cell:has(> .cell_output)")].map((cell) => [
+        cell.className, getComputedStyle(cell.querySelector(".cell_output"), "::before").content])""")
+    for classes, mark in said:
+        models = [kind for kind in ("one-model", "trained") if f"tag_{kind}" in classes.split()]
+        assert mark == {"one-model": '"● one model"', "trained": '"●●● several models"'}.get("".join(models), "none")
+    assert any("several" in mark for _, mark in said)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_figure_has_the_colours_of_the_theme(visit, book, dark):
     page = visit((book / CHAPTERS[1]).as_uri(), dark=dark)

@@ -560,6 +560,18 @@ def test_a_notebook_that_asks_otherwise_is_left_alone_and_a_changed_question_ask
     assert seen(page) == [WHO, END]
 
 
+def test_a_result_says_on_how_many_models_it_rests_as_in_the_book(asked):
+    tag = """(tags) => window.jupyterapp.shell.currentWidget.content.widgets[1].model.setMetadata("tags", tags)"""
+    for tags, mark in [(["one-model"], "● one model"), (["hide-input", "trained"], "●●● several models"), ([], "none")]:
+        asked.evaluate(tag, tags)
+        wanted = f'"{mark}"' if tags else mark
+        asked.wait_for_function(
+            """([id, wanted]) => wanted === getComputedStyle(document.querySelector(
+                `#${id} [data-windowed-list-index="1"] .jp-Cell-outputArea`), "::before").content""",
+            arg=[asked.evaluate("window.jupyterapp.shell.currentWidget.id"), wanted],
+        )
+
+
 def say(page, box, about, wants_right):
     """Make one guess by the keyboard, the right one or a wrong one as far as keys reach it."""
     right, choices = about["right"], box.locator(".attn-answer")

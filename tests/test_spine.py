@@ -29,7 +29,8 @@ def test_minutes_are_those_of_words_guesses_and_cells():
         nbformat.v4.new_output("display_data", {"text/html": html})
         for html in (
             '<div data-explorable="mask"></div>',
-            '<div data-explorable="self_check">{"ask": "One?"} {"ask": "Two? (From the side path “Two”)"}</div>',
+            '<div data-explorable="self_check">{"ask": "\\"One\\"?"} {"ask": "Two? (From the side path “Two”)"}'
+            "<p>One? Two? (From the side path “Two”)</p></div>",
             "<table></table>",
         )
     )

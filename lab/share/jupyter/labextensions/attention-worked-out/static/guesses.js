@@ -6,6 +6,7 @@ const KEY = "attention-worked-out"; // as in the book, what was said is kept by 
 const SHOW_ALL = "attention-worked-out: show all";
 const NEAR = { share: 0.05, factor: 1.25, curve: 0.08 }; // so close counts as right: on a scale, on a log scale, along a curve
 const ASKS = "**Before you read on:**";
+const RESTS_ON = ["one-model", "trained"]; // tags of a result, marked in guesses.css as in book.css
 
 function remembered() {
   try {
@@ -325,6 +326,7 @@ async function activate(app, notebooks, typesetter) {
       const guess = guessIn(cell.model);
       if (isHeading(cell.model)) isHeld = false;
       cell.toggleClass("attn-held", isHeld);
+      for (const kind of RESTS_ON) cell.toggleClass(`tag_${kind}`, Boolean(cell.model.getMetadata("tags")?.includes(kind)));
       cell.toggleClass("attn-offers", Boolean(guess) && !guess.about.rows && !guess.about.scale);
       if (!guess) {
         boxes.get(cell)?.root.remove();
