@@ -250,6 +250,22 @@ def test_a_total_effect_is_what_was_measured_without_holding_anything(way):
             np.testing.assert_allclose(each, [drops["later layers"][i][0] for i in (0, -1)], atol=1e-4)
 
 
+def test_looks_at_the_adjective_are_forbidden_where_they_are_said_to_be():
+    found = CONTROLS["looks at the adjective"]
+    every, none, without, three, last = (
+        {kind: value[0] for kind, value in found[name].items()}
+        for name in ("all heads", "no head", "all but the three", "the three alone", "the last layer alone")
+    )
+    assert abs(every["lean"] - IT["cause"]["nothing done"][0]) < 1.5e-4
+    assert abs(none["lean"] - IT["cause"]["it may not see the adjective"][0]) < 1.5e-4
+    shift = IT["weights"]["difference of differences"][0]
+    assert abs(every["difference of differences"] - shift) < 1.5e-4
+    assert without["difference of differences"] < 0.1 * shift < 0.9 * shift < three["difference of differences"]
+    # What looks of the last layer add comes after head 4.1.
+    assert last["difference of differences"] == none["difference of differences"]
+    assert none["lean"] < last["lean"] < without["lean"] < every["lean"]
+
+
 def test_the_same_pairs_have_the_same_numbers_wherever_they_are_recorded():
     sets = CONTROLS["it"]["other sets"]
     assert list(sets) == list(IT["other sets"]) and list(CONTROLS["crossed"]) == list(crossed_pairs())

@@ -6,7 +6,19 @@ from itertools import combinations
 import numpy as np
 
 from .arithmetic import mean_interval, plain
-from .model import HEADS, N_HEADS, N_LAYERS, mean_mixtures, mixtures, read, with_mixture, without_edges, without_heads
+from .model import (
+    HEADS,
+    N_HEADS,
+    N_LAYERS,
+    layer_of,
+    mean_mixtures,
+    mixtures,
+    read,
+    together,
+    with_mixture,
+    without_edges,
+    without_heads,
+)
 from .pairs import difference_of_differences, edges_from_it, leaning, read_pairs, weights_from
 
 
@@ -93,3 +105,26 @@ def before_it(model, chosen, held, best):
         "three other heads of the layer off, least and most": plain([min(others_off), max(others_off)]),
         "vector of it, three heads off": mean_interval(leaning(held, read_pairs(off, held))[:, -1], groups),
     }
+
+
+def looks_at_the_adjective(model, pairs, best, three):
+    """Measure what is left if "it" may see the adjective in some heads alone: how far it leans in the last layer, and
+    the difference of differences of a head."""
+    adjective, groups = partial(edges_from_it, pairs, "adjectives"), [pair.nouns[0] for pair in pairs]
+    forbidden = {head: without_edges(model, adjective, *map(int, head.split("."))) for head in HEADS}
+    allowed = {
+        "all heads": HEADS,
+        "no head": [],
+        "all but the three": [head for head in HEADS if head not in three],
+        "the three alone": three,
+        "the last layer alone": [head for head in HEADS if layer_of(head) == N_LAYERS],
+    }
+    found = {}
+    for name, heads in allowed.items():
+        seen = read_pairs(together(model, [one for head, one in forbidden.items() if head not in heads]), pairs)
+        weights = weights_from("it", pairs, seen)[..., HEADS.index(best)]
+        found[name] = {
+            "lean": mean_interval(leaning(pairs, seen)[:, -1], groups),
+            "difference of differences": mean_interval(difference_of_differences(weights), groups),
+        }
+    return found

@@ -100,6 +100,11 @@ def without_edges(model, edges, layer=None, head=None):
     return replace(model, interventions=interventions)
 
 
+def together(model, changed):
+    """Return the model with the interventions of several changed copies of it at once."""
+    return replace(model, interventions=lambda texts: [one for copy in changed for one in copy.interventions(texts)])
+
+
 def with_mixture(model, name, mixture):
     """Return the model with a head whose mixture of values is given: the same for all tokens, shape (d_k,), or for each
     token of one text, shape (n, d_k)."""
