@@ -266,6 +266,14 @@ def test_looks_at_the_adjective_are_forbidden_where_they_are_said_to_be():
     assert none["lean"] < last["lean"] < without["lean"] < every["lean"]
 
 
+def test_looks_at_the_nouns_and_all_else_share_what_a_swap_takes_away():
+    parts = CONTROLS["looks at the nouns exchanged"]
+    swapped, low, _ = IT["cause"]["swapped, each head"]["drop of the head"]
+    of_looks, of_all_else = (parts[name][0] for name in ("these alone", "all but these"))
+    assert of_all_else < 0.1 * swapped < 0.9 * swapped < of_looks
+    assert abs(of_looks + of_all_else - swapped) < low / 4
+
+
 def test_the_same_pairs_have_the_same_numbers_wherever_they_are_recorded():
     sets = CONTROLS["it"]["other sets"]
     assert list(sets) == list(IT["other sets"]) and list(CONTROLS["crossed"]) == list(crossed_pairs())

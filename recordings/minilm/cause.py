@@ -5,6 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
+from attn.course.minilm import encode
+
 from .arithmetic import mean_interval, plain
 from .model import (
     HEADS,
@@ -15,6 +17,7 @@ from .model import (
     mixtures,
     read,
     together,
+    weights_and_values,
     with_mixture,
     without_edges,
     without_heads,
@@ -62,6 +65,32 @@ def read_swapped(model, head, pairs, own):
         )
         for pair, two in zip(pairs, own)
     ]
+
+
+def looks_exchanged(model, pairs, best):
+    """Measure how much less "it" leans in the last layer if the two sentences of a pair exchange, in a head, their
+    weights from "it" to both nouns, and if they exchange all else. The sum of such weights may differ from 1."""
+    place, nouns = HEADS.index(best), partial(edges_from_it, pairs, "nouns")
+
+    def read_one(sentence, other, kept):
+        text = encode(model.tokenizer, sentence)
+        (weights, values), (weights_there, values_there) = (
+            [part[place] for part in weights_and_values(model, one)] for one in (sentence, other)
+        )
+        looks = np.zeros(weights.shape, bool)
+        looks[tuple(np.transpose(nouns(text)))] = True
+        if kept:
+            mixture = np.where(looks, weights, weights_there) @ values_there
+        else:
+            mixture = np.where(looks, weights_there, weights) @ values
+        return read(with_mixture(model, best, mixture), [sentence])[0]
+
+    def drop(kept):
+        seen = [tuple(read_one(*two, kept) for two in (pair.sentences, pair.sentences[::-1])) for pair in pairs]
+        return mean_interval((base - leaning(pairs, seen))[:, -1], [pair.nouns[0] for pair in pairs])
+
+    base = leaning(pairs, read_pairs(model, pairs))
+    return {"these alone": drop(kept=False), "all but these": drop(kept=True)}
 
 
 def report_heads(seen_by_head, pairs, base, best, groups):

@@ -18,7 +18,7 @@ from attn.course.recordings import read_recording
 from .anisotropy import anisotropy, mean_of_words, without_mean
 from .apples import keys_and_queries
 from .arithmetic import mean_interval, plain, t_interval
-from .cause import leans_if_changed, looks_at_the_adjective
+from .cause import leans_if_changed, looks_at_the_adjective, looks_exchanged
 from .coverage import coverage
 from .measure import write
 from .model import HEADS, SENTENCES, Model
@@ -42,6 +42,7 @@ def findings(model):
         "crossed": {name: report_set(model, pairs, best) for name, pairs in crossed_pairs().items()},
         "self-repair": self_repair(model, held, [best, *three]),
         "looks at the adjective": looks_at_the_adjective(model, held, best, three),
+        "looks at the nouns exchanged": looks_exchanged(model, held, best),
         "rests": rests(model, recorded["every head"]["by head"]),
         "anisotropy": anisotropy(model, mean_of_words(model)),
         "keys and queries of the two apples, mean taken off": keys_and_queries(

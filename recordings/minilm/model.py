@@ -125,11 +125,18 @@ def with_mixture(model, name, mixture):
     return replace(model, interventions=interventions)
 
 
-def mixtures(model, sentence):
-    """Return what each head mixes for each token, shape (72, n, d_k)."""
+def weights_and_values(model, sentence):
+    """Return the weights and the values of each head: shapes (72, n, n) and (72, n, d_k)."""
     with Trace() as trace:
         encoder(model.params, model.config, encode(model.tokenizer, sentence).ids)
-    return np.concatenate([layer.attention.weights @ layer.attention.V for layer in trace.layers])
+    heads = [layer.attention for layer in trace.layers]
+    return np.concatenate([head.weights for head in heads]), np.concatenate([head.V for head in heads])
+
+
+def mixtures(model, sentence):
+    """Return what each head mixes for each token, shape (72, n, d_k)."""
+    weights, values = weights_and_values(model, sentence)
+    return weights @ values
 
 
 def mean_mixtures(model, sentences):
