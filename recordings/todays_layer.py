@@ -35,8 +35,11 @@ RATES = {"a third of the rate": 1e-3, "": 3e-3, "three times the rate": 9e-3}
 ENDS = ["GPT-2", list(CHANGES)[-1]]
 KINDS = {name: (name, RATES[""]) for name in CONFIGS}
 KINDS |= {f"{name}, {rate}": (name, RATES[rate]) for name in ENDS for rate in RATES if rate}
+LARGE, SMALL = GPT_2.d_model**0.5, GPT_2.d_model**-0.5
 # Tied embeddings begin with a variance of 1 / d_model, others with 1: with this factor these begin like tied ones.
-KINDS |= {f"{ENDS[1]}, embeddings small at the start": (ENDS[1], RATES[""], GPT_2.d_model**-0.5)}
+KINDS |= {f"{ENDS[1]}, embeddings small at the start": (ENDS[1], RATES[""], SMALL)}
+# One table as large as that: divided by the same factor at the start, the last gain keeps the logits as they were.
+KINDS |= {"fewer key heads, embeddings large at the start": ("fewer key heads", RATES[""], LARGE, 1, SMALL)}
 # A learned table of positions begins as large as the tied embeddings; here a tenth as large.
 KINDS |= {"no biases, positions small at the start": ("no biases", RATES[""], 1, 0.1)}
 TOKENIZER = novels.read_tokenizer()
@@ -61,15 +64,16 @@ def loss_on(rows, config, params):
     return round(float(np.average(losses, weights=[len(part) for part in parts])), 4)
 
 
-def learn(seed, name, learning_rate, embeddings=1, positions=1, n_taken=None):
+def learn(seed, name, learning_rate, embeddings=1, positions=1, last_gain=1, n_taken=None):
     """Return the losses in training and on some of the held-out text; at the end, on all of it: in nats per token.
 
-    `embeddings`, `positions`: what they are multiplied by at the start.
+    `embeddings`, `positions`, `last_gain`: what they are multiplied by at the start.
     """
     config, tokens = CONFIGS[name], TOKENIZER.encode(novels.read_text())
     held = novels.rows_of(TOKENIZER.encode(novels.read_text("held out")), LENGTH + 1)
     params = init_transformer(np.random.default_rng(seed), config)
     params["embedding"] *= np.float32(embeddings)
+    params["norm"]["gain"] *= np.float32(last_gain)
     if positions != 1:
         params["positions"] *= np.float32(positions)
     run = train(
