@@ -91,8 +91,8 @@ def table():
     for path, (spine, side) in found.items():
         title = read(path).cells[0].source.partition("\n")[0].removeprefix("# ")
         lines.append(f"| [{title}]({path.name}) | {spine} min | {f'{side} min' if side else ''} |")
-    hours = [sum(both) / 60 for both in zip(*found.values())]
-    return "\n".join([*lines, f"| **all** | **{hours[0]:.0f} hours** | **{hours[1]:.0f} hours** |"])
+    spine, side = (round(sum(both) / 30) / 2 for both in zip(*found.values()))  # to half an hour
+    return "\n".join([*lines, f"| **all** | **{spine:g} hours** | **{side:g} hours** |"])
 
 
 class SidePaths(SphinxTransform):
