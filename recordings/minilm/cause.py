@@ -70,27 +70,23 @@ def read_swapped(model, head, pairs, own):
 def looks_exchanged(model, pairs, best):
     """Measure how much less "it" leans in the last layer if the two sentences of a pair exchange, in a head, their
     weights from "it" to both nouns, and if they exchange all else. The sum of such weights may differ from 1."""
-    place, nouns = HEADS.index(best), partial(edges_from_it, pairs, "nouns")
+    base, groups = leaning(pairs, read_pairs(model, pairs)), [pair.nouns[0] for pair in pairs]
 
-    def read_one(sentence, other, kept):
-        text = encode(model.tokenizer, sentence)
-        (weights, values), (weights_there, values_there) = (
-            [part[place] for part in weights_and_values(model, one)] for one in (sentence, other)
-        )
-        looks = np.zeros(weights.shape, bool)
-        looks[tuple(np.transpose(nouns(text)))] = True
-        if kept:
-            mixture = np.where(looks, weights, weights_there) @ values_there
-        else:
-            mixture = np.where(looks, weights_there, weights) @ values
-        return read(with_mixture(model, best, mixture), [sentence])[0]
+    def read_one(sentence, looks_of, rest_of):
+        looks = tuple(np.transpose(edges_from_it(pairs, "nouns", encode(model.tokenizer, sentence))))
+        weights, values = (part[HEADS.index(best)] for part in weights_and_values(model, rest_of))
+        weights[looks] = weights_and_values(model, looks_of)[0][HEADS.index(best)][looks]
+        return read(with_mixture(model, best, weights @ values), [sentence])[0]
 
-    def drop(kept):
-        seen = [tuple(read_one(*two, kept) for two in (pair.sentences, pair.sentences[::-1])) for pair in pairs]
-        return mean_interval((base - leaning(pairs, seen))[:, -1], [pair.nouns[0] for pair in pairs])
+    def drop(*sides):
+        """Return the drop if each of two sentences, (its own, the other), takes looks and rest from these sides."""
+        seen = [
+            tuple(read_one(two[0], *(two[side] for side in sides)) for two in (pair.sentences, pair.sentences[::-1]))
+            for pair in pairs
+        ]
+        return mean_interval((base - leaning(pairs, seen))[:, -1], groups)
 
-    base = leaning(pairs, read_pairs(model, pairs))
-    return {"these alone": drop(kept=False), "all but these": drop(kept=True)}
+    return {"these alone": drop(1, 0), "all but these": drop(0, 1)}
 
 
 def report_heads(seen_by_head, pairs, base, best, groups):
