@@ -1,4 +1,4 @@
-"""The chapters come out the same on every processor, from an installed package, in any folder, and in little memory."""
+"""The chapters come out the same on every processor, without their side paths, in any folder, and in little memory."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from solve import ANSWERS, solve
 
-from book import build
+from book import build, spine
 from book.execute import read
 from book.kernels import FAMILIES, FURTHEST, differences, environment, runnable
 from book.prose import unprinted
@@ -62,6 +62,27 @@ def test_a_chapter_comes_out_the_same_from_the_package_and_with_its_solutions(
     assert "\n\n".join(differences(solved, executed)) == ""
     assert unprinted(read(path), executed) == {}
     assert executed.metadata.get("used", {}).get("megabytes", 0) <= MEGABYTES  # told on Linux
+
+
+def on_the_spine(notebook):
+    """Return a chapter without its side paths and the exercises for them."""
+    kept = []
+    for cells in spine.sections(notebook).values():
+        aside = spine.is_side(cells)
+        for cell in cells:
+            if cell.cell_type == "markdown" and "### " in cell.source:
+                aside = spine.is_side(cells) or "*For the side path" in cell.source
+            kept += [] if aside else [cell]
+    return nbformat.v4.new_notebook(cells=kept, metadata=notebook.metadata)
+
+
+def test_a_chapter_comes_out_the_same_without_its_side_paths(path, kernel, tmp_path):
+    alone = on_the_spine(read(path))
+    if len(alone.cells) == len(read(path).cells):
+        pytest.skip("this chapter has no side paths")
+    nbformat.write(alone, tmp_path / path.name)
+    executed = kernel(tmp_path / path.name, "png", folder=build.ROOT)
+    assert "\n\n".join(differences(alone, executed)) == ""
 
 
 def test_the_book_shows_what_is_committed(path, book):
