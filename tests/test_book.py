@@ -519,6 +519,8 @@ def test_where_a_browser_keeps_nothing_the_buttons_work_all_the_same(visit, addr
 
 def test_without_javascript_a_figure_says_what_it_shows_and_needs(visit, book):
     page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), java_script_enabled=False)
+    for fold in page.locator("details.attn-side > summary").all():
+        fold.click()
     said = [text.split("\n\n") for text in page.locator("[data-explorable]").all_inner_texts()]
     assert [shows.split(":")[0] for shows, _ in said] == ["Ask, share, receive", "Attention explorer", "Questions"]
     for _, needs in said:
