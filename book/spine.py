@@ -86,9 +86,10 @@ def rounded(time):
 
 def table():
     """Return the times of all chapters as a table of Markdown."""
-    found = {path: [rounded(time) for time in times(read(path))] for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))}
+    found = {path: times(read(path)) for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))}
     lines = ["| chapter | spine | side paths |", "|---|---|---|"]
-    for path, (spine, side) in found.items():
+    for path, both in found.items():
+        spine, side = map(rounded, both)
         title = read(path).cells[0].source.partition("\n")[0].removeprefix("# ")
         lines.append(f"| [{title}]({path.name}) | {spine} min | {f'{side} min' if side else ''} |")
     spine, side = (round(sum(both) / 30) / 2 for both in zip(*found.values()))  # to half an hour
