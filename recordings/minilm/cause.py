@@ -48,8 +48,8 @@ def leans_if_changed(model, pairs, best):
     changed = {
         "nothing done": model,
         f"{best} off": without_heads(model, [best]),
-        f"it may see neither noun in {best}": without_edges(model, nouns, *map(int, best.split("."))),
-        "it may see neither noun": without_edges(model, nouns),
+        f"it may not see both nouns in {best}": without_edges(model, nouns, *map(int, best.split("."))),
+        "it may not see both nouns": without_edges(model, nouns),
         "it may not see the adjective": without_edges(model, adjective),
         "it may not see two other words": without_edges(model, others),
     }
