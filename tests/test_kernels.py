@@ -68,10 +68,10 @@ def on_the_spine(notebook):
     """Return a chapter without its side paths and the exercises for them."""
     kept = []
     for cells in spine.sections(notebook).values():
-        aside = spine.is_side(cells)
-        for cell in cells:
+        aside = False
+        for cell in [] if spine.is_side(cells) else cells:
             if cell.cell_type == "markdown" and "### " in cell.source:
-                aside = spine.is_side(cells) or "*For the side path" in cell.source
+                aside = "*For the side path" in cell.source
             kept += [] if aside else [cell]
     return nbformat.v4.new_notebook(cells=kept, metadata=notebook.metadata)
 
