@@ -398,5 +398,5 @@ def test_python_sees_the_text_and_tells_what_comes_next():
     assert figure.text == TEXTS[0]
     shares = softmax(run(figure)[-1].astype(float))
     best = int(shares.argmax())
-    told = f'Novel reader, heads 4.2 off: {TEXTS[0]!r}, and next: "{TOKENIZER.words[best]}" {shares[best]:.2f}, '
+    told = f"Novel reader, heads 4.2 off: {TEXTS[0]!r}, and next: “{visible(best)}” {shares[best]:.2f}, "
     assert figure.describe().startswith(told)

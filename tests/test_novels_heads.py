@@ -30,14 +30,16 @@ def first_rows(held, n_rows):
 def test_places_are_of_three_kinds_by_the_mark_that_stands_behind_them(held, tokenizer):
     assert [int(getattr(held, kind).sum()) for kind in places.KINDS] == [817, 159, 3342]
     assert (held.inside.astype(int) + held.closed + held.narration).max() == 1
-    for kind, marks in {"inside": held.opens, "closed": held.closes}.items():
+    for kind, marks in {"inside": held.opening_marks, "closed": held.closing_marks}.items():
         row, place = np.nonzero(getattr(held, kind))
         assert marks[row, held.marks[row, place]].all(), kind
     assert (held.marks[held.narration] < 0).all()
     words = np.array(tokenizer.words)[held.rows[:, :-1]]
-    assert set(words[held.opens]) == {novels.OPENING, novels.CLOSING} and set(words[held.closes]) == {novels.CLOSING}
-    assert (words[:, :-1][(held.opens & (words == novels.CLOSING))[:, 1:]] == "\n").all()
-    assert not (held.opens & held.closes).any()
+    assert set(words[held.opening_marks]) == {novels.OPENING, novels.CLOSING} and set(words[held.closing_marks]) == {
+        novels.CLOSING
+    }
+    assert (words[:, :-1][(held.opening_marks & (words == novels.CLOSING))[:, 1:]] == "\n").all()
+    assert not (held.opening_marks & held.closing_marks).any()
 
 
 def test_losses_and_log_odds_are_those_of_the_page(params, tokenizer, held):
@@ -144,7 +146,7 @@ def test_the_author_closes_as_many_quotations_as_were_recorded(held, tokenizer):
 
 
 def test_marks_get_the_values_of_the_other_kind(held):
-    opens, closes, values = held.opens[:9], held.closes[:9], np.arange(2 * 16 * 32).reshape(2, 4, 4, 32)
+    opens, closes, values = held.opening_marks[:9], held.closing_marks[:9], np.arange(2 * 16 * 32).reshape(2, 4, 4, 32)
     for way, wanted in {
         "exchanged": (closes, opens),
         "every mark an opening one": (opens | closes, np.zeros_like(opens)),
@@ -162,8 +164,8 @@ def test_mean_values_are_those_of_marks_of_each_kind(params, held):
     with Trace() as trace:
         decoder(params, novels.CONFIG, rows.rows[:, :-1])
     V = trace.layers[3].attention.V[:, 2]
-    np.testing.assert_allclose(opening[3, 2], V[rows.opens].mean(axis=0), atol=1e-5)
-    np.testing.assert_allclose(closing[3, 2], V[rows.closes].mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(opening[3, 2], V[rows.opening_marks].mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(closing[3, 2], V[rows.closing_marks].mean(axis=0), atol=1e-5)
 
 
 def test_what_parts_add_to_a_logit_sums_to_it(params, tokenizer, held):
@@ -227,7 +229,7 @@ def test_what_was_recorded_of_the_shipped_model_is_measured_again(params, tokeni
 
 def test_exchanged_values_let_what_is_closed_be_closed_again_as_was_recorded(params, tokenizer, held):
     values, here = exchange.mean_values(params, held), held.closed.any(axis=1)
-    marked = [part[here] for part in (held.rows, held.opens, held.closes)]
+    marked = [part[here] for part in (held.rows, held.opening_marks, held.closing_marks)]
     log_odds = exchange.patched(params, *marked, tokenizer, "exchanged", QUOTING[:1], values)
     again = (1 / (1 + np.exp(-log_odds)))[held.closed[here]].mean()
     recorded = SHIPPED["values put in"]["exchanged"][SHIPPED["quoting"][0]]["P"][1]

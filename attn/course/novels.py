@@ -140,7 +140,7 @@ class HeldOut:
         Ends of a clause, which are the places of `ENDS`: those in a quotation whose mark stands in the row, those in
         none but behind one of the same paragraph that was closed in the row, and those with no mark of their
         paragraph in the row and no quotation open.
-    opens, closes : array of bool, shape (n_rows, 128)
+    opening_marks, closing_marks : array of bool, shape (n_rows, 128)
         The quotation marks themselves: those that open a quotation, and those that close one.
     """
 
@@ -149,8 +149,8 @@ class HeldOut:
     inside: np.ndarray
     closed: np.ndarray
     narration: np.ndarray
-    opens: np.ndarray
-    closes: np.ndarray
+    opening_marks: np.ndarray
+    closing_marks: np.ndarray
 
     @property
     def outside(self):

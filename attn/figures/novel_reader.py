@@ -39,6 +39,11 @@ def model_scripts():
             yield f"{name}-{part}.js", push if part else start + push
 
 
+def visible(word):
+    """Return a token so that its spaces and ends of lines are seen, as the figure writes it."""
+    return word.replace(" ", "·").replace("\n", "¶")
+
+
 def first_read(n):
     """Return which token is the first that is read of a text of n: of a long one, no more than the last 128 are."""
     stride = novels.LENGTH // 4
@@ -144,7 +149,7 @@ class NovelReader(Explorable):
         logits = decoder(params, novels.CONFIG, self.tokens[start:], interventions=self.interventions())
         shares = softmax(np.asarray(logits[self.token - start], float) / self.temperature)
         likeliest = np.argsort(-shares)[:4]
-        following = listed([f'"{tokenizer.words[token]}"' for token in likeliest], shares[likeliest], 2)
+        following = listed([f"“{visible(tokenizer.words[token])}”" for token in likeliest], shares[likeliest], 2)
         done = "".join(
             f", heads {', '.join(getattr(self, what))} {told}" for what, told in DONE.items() if getattr(self, what)
         )

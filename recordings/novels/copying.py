@@ -101,7 +101,7 @@ def without_a_mark(params, tokenizer, held, layer, head):
         of these together there, and at how many of all places the largest weight is on one.
     """
     words = np.array(tokenizer.words)[held.rows[:, :-1]]
-    keys = {"marks of earlier paragraphs": held.opens | held.closes, "ends of lines": words == "\n"}
+    keys = {"marks of earlier paragraphs": held.opening_marks | held.closing_marks, "ends of lines": words == "\n"}
     row, place = np.nonzero(held.narration)
     weights = novels.looks_from(params, held.rows[:, :-1], held.narration)[:, layer - 1, head]
     most, found = weights.argmax(axis=-1), {}

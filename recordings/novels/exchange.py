@@ -22,7 +22,7 @@ def mean_values(params, held):
         V = np.stack([layer.attention.V for layer in trace.layers], axis=1)
         return np.stack([np.einsum("rlhnd,rn->rlhd", V, kind) for kind in kinds], axis=1)
 
-    kinds = held.opens, held.closes
+    kinds = held.opening_marks, held.closing_marks
     sums = novels.in_parts(values, held.rows[:, :-1], *kinds).sum(axis=0)
     return [total / kind.sum() for total, kind in zip(sums, kinds)]
 
@@ -63,8 +63,8 @@ def measure(params, tokenizer, held, quoting):
     """Return what becomes of closing marks: by way, and by the heads into which values are put."""
     sets = {"exchanged": [*((head,) for head in HEADS), quoting]} | {way: [quoting[:1]] for way in WAYS[1:]}
     values, log_odds = mean_values(params, held), read(params, held.rows, tokenizer)[1]
-    touched = (held.opens | held.closes).any(axis=1)
-    marked = [part[touched] for part in (held.rows, held.opens, held.closes)]
+    touched = (held.opening_marks | held.closing_marks).any(axis=1)
+    marked = [part[touched] for part in (held.rows, held.opening_marks, held.closing_marks)]
     found = {}
     for way in WAYS:
         found[way] = {}

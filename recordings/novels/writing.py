@@ -76,7 +76,7 @@ def kinds_of_marks(held, tokenizer):
     before them: arrays of bool, shape (ROWS, length)."""
     apart = held.rows[:ROWS, :-1] == tokenizer.words.index(novels.OPENING)
     behind = np.arange(LENGTH) > 0
-    opens, closes = held.opens[:ROWS] & behind, held.closes[:ROWS] & behind
+    opens, closes = held.opening_marks[:ROWS] & behind, held.closing_marks[:ROWS] & behind
     return {"opening, behind a space": opens & apart, "opening a paragraph": opens & ~apart, "closing": closes}
 
 
