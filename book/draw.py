@@ -1,6 +1,6 @@
-"""Draw each figure of a kernel as SVG with text, and once more for telephones, where a figure is half as wide.
+"""A backend of Matplotlib for the kernels of a build, MPLBACKEND=module://book.draw: figures as SVG with text.
 
-`load` lets IPython print both drawings as one; `book/inline.py` takes them apart.
+Each is drawn once more for telephones, where a figure is half as wide; `book/inline.py` takes the two apart.
 """
 
 import math
@@ -8,37 +8,47 @@ import textwrap
 import warnings
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
+from IPython import get_ipython
+from IPython.core.pylabtools import print_figure
+from IPython.display import display
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas  # noqa: F401
+from matplotlib.text import Text
+from matplotlib_inline.config import InlineBackend
+
 NARROW = 3.7  # inches: the text of a telephone is 355 pixels wide
 ROOM = 4.2  # a figure that is no wider needs no other drawing
 SMALLEST = 7.6  # points: ten pixels
 WHITE = (1.0, 1.0, 1.0, 1.0)
 
-
-def load():
-    """Let IPython's formatter, which asks for `print_figure` by name, draw both."""
-    from IPython.core import pylabtools
-
-    print_figure = pylabtools.print_figure
-
-    def print_both(figure, fmt="png", **settings):
-        if fmt != "svg" or not figure.axes:
-            return print_figure(figure, fmt=fmt, **settings)
-        return draw_both(figure, lambda: print_figure(figure, fmt=fmt, **settings))
-
-    pylabtools.print_figure = print_both
+if get_ipython():  # a chapter sets an option of the backend that a notebook has
+    get_ipython().configurables.append(InlineBackend.instance(parent=get_ipython()))
 
 
-def draw_both(figure, draw):
-    """Return one SVG of the two drawings. The figure stays narrow: once it is printed, the kernel closes it."""
-    from matplotlib import rc_context
+def show(*args, **kwargs):
+    """Show all figures and close them, as Matplotlib asks of a backend."""
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        display({"image/svg+xml": draw(figure), "text/plain": repr(figure)}, raw=True)
+    plt.close("all")
 
+
+def draw(figure):
+    """Return one SVG of the two drawings of a figure, which stays narrow."""
+
+    def drawing():
+        return print_figure(figure, fmt="svg", bbox_inches=None)
+
+    if not figure.axes:
+        return drawing()
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
         clear_paper(figure)
-        drawings = [draw()]
+        drawings = [drawing()]
         if figure.get_figwidth() > ROOM and not is_diagram(figure):
             warnings.simplefilter("ignore")  # of a layout for which there is no room: a test looks at what comes out
             make_narrow(figure)
-            drawings.append(draw())
+            drawings.append(drawing())
     return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(map(without_head, drawings))}</svg>'
 
 
@@ -101,8 +111,6 @@ def panel_heights(figure):
 
 
 def texts(figure):
-    from matplotlib.text import Text
-
     return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
 
 

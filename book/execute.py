@@ -1,36 +1,42 @@
-"""Execute chapters, and write them back in their normal form: `make record`."""
+"""Execute chapters: through jupyter-cache for the book, and for the repository in their normal form: `make record`."""
 
-import ast
 import base64
 import functools
+import hashlib
 import io
+import logging
 import os
 import re
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
+from jupyter_cache import get_cache
+from jupyter_cache.executors import load_executor
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from PIL import Image, ImageColor
 
 from attn.course.plots import COLORS, MINUS, NEUTRAL, PLUS
 from attn.threads import ONE_THREAD
 
 from . import ROOT
-from .guesses import ends, guess_in, judged, question
 
 PICTURE = "image/png"
 WIDTH = 510  # pixels of a committed picture: at most 60 kB a chapter, and its numbers can be read
 GREYS = ["#ffffff", "#c8c8c8", "#828282", "#1b1b1b"]
 TINTS = [(COLORS["weight"], 0.18, 0.36, 0.55), (PLUS, 0.3, 0.6), (MINUS, 0.3, 0.6)]  # with their shares on white
-SECONDS = 120  # that a cell may take
-DRAWN_TWICE = {"PYTHONSTARTUP": str(ROOT / "book" / "startup.py")}  # the figures of a kernel with this variable
-USED = (  # by a kernel: its memory at its peak, which Linux tells in kilobytes, and the seconds of its processor
-    "(int(open('/proc/self/status', encoding='utf-8').read().split('VmHWM:')[1].split()[0]) // 1000,"
-    " round(__import__('time').process_time(), 1))"
-)
+SECONDS = 600  # that a cell may take, also on a busy machine
+MEGABYTES = 700  # that the kernel of a chapter may use
+STEADY = {  # of a kernel: each has one core, waits without a bar of progress, and dates nothing
+    **ONE_THREAD,
+    "TQDM_DISABLE": "1",
+    "SOURCE_DATE_EPOCH": "0",
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+}
+DRAWN_TWICE = {"MPLBACKEND": "module://book.draw"}  # the figures of a page
 NO_FORMULA = re.compile(r"```.*?```|`[^`]*`|\\\$", re.DOTALL)  # code, and an escaped dollar
 WAITS = re.compile(r"(= |return )\.\.\.$")
 SOLUTION = re.compile(r"<details>\n<summary>Solution</summary>.*?```python\n(.*?)\n```", re.DOTALL)
@@ -41,15 +47,11 @@ class ChapterFailed(Exception):
 
 
 def read(path):
-    """Return a notebook; ChapterFailed says where a guess or a formula is not whole."""
+    """Return a notebook; ChapterFailed says where a formula is not whole."""
     try:
         notebook = nbformat.read(path, as_version=4)
     except (ValueError, nbformat.ValidationError) as error:
         raise ChapterFailed(f"{path.name} cannot be read as a notebook.\n{error}") from None
-    try:
-        ends(notebook.cells)
-    except ValueError as error:
-        raise ChapterFailed(f"A guess of {path.name} cannot be asked: {error}.") from None
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and NO_FORMULA.sub("", cell.source).count("$") % 2:
             raise ChapterFailed(
@@ -58,65 +60,82 @@ def read(path):
     return notebook
 
 
-def execute(path, figures="svg", folder=None, variables=()):
-    """Return a chapter with the outputs of a fresh kernel, which runs in a folder (default: the repository's root).
+def chapters():
+    return sorted(ROOT.glob("chapters/[!_]*.ipynb"))
 
-    On Linux, `used` in its metadata holds the kernel's memory at its peak and the seconds of its processor.
+
+def digest(*patterns):
+    """Return a fingerprint of the files that match, of their names and of what is in them."""
+    paths = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    files = sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
+    parts = [part for path in files for part in (path.relative_to(ROOT).as_posix().encode(), path.read_bytes())]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def cache_folder():
+    """Return the folder of the cache for the code that chapters run on; jupyter-cache itself knows only their cells."""
+    package = ("attn/**/*.py", "attn/**/*.mplstyle", "attn/**/*.yml", "attn/data/**/*.*")
+    return ROOT / "_build" / ".jupyter_cache" / digest(*package, "book/draw.py", "requirements.txt")[:16]
+
+
+def executed(path):
+    """Return a chapter with the outputs that the cache has for its cells."""
+    return get_cache(cache_folder()).merge_match_into_notebook(read(path))[1]
+
+
+def fill_cache():
+    """Execute, on all cores, the chapters whose cells the cache does not have; ChapterFailed names one that fails."""
+    folder = cache_folder()
+    for older in folder.parent.glob("*"):
+        if older != folder:
+            shutil.rmtree(older)
+    os.environ.update(STEADY | DRAWN_TWICE)
+    cache = get_cache(folder)
+    for path in chapters():
+        read(path)
+        cache.add_nb_to_project(str(path))
+    pending = [Path(record.uri) for record in cache.list_unexecuted()]
+    quiet = logging.getLogger("chapters")
+    quiet.setLevel(logging.CRITICAL)
+
+    def execute_one(path):
+        executor = load_executor("local-serial", cache, logger=quiet)
+        return executor.run_and_cache(filter_uris=[str(path)], timeout=SECONDS).succeeded
+
+    for path, succeeded in on_all_cores(execute_one, pending):
+        if not succeeded:
+            told = cache.get_project_record(str(path)).traceback or "Its kernel died, or a cell took too long."
+            raise ChapterFailed(f"A cell of {path.name} failed.\n{told}")
+        print(f"executed {path.name}", flush=True)
+    if sys.platform == "linux":
+        import resource  # not on Windows
+
+        used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000
+        if used > MEGABYTES:
+            raise ChapterFailed(f"A kernel used {used} MB, and may use {MEGABYTES}.")
+
+
+def execute(path, folder=None):
+    """Return a chapter with the outputs of a fresh kernel, which runs in a folder (default: that of the chapter).
+
     Raises ChapterFailed also where a cell only wrote to the error stream.
     """
     notebook = read(path)
-    folder = {"metadata": {"path": folder or path.parent.parent}}
+    where = {"metadata": {"path": folder or path.parent}}
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
-    arguments = [f"--InlineBackend.figure_formats={figures}", "--log-level=CRITICAL"]
-    client = NotebookClient(notebook, extra_arguments=arguments, resources=folder, **options)
+    client = NotebookClient(notebook, resources=where, extra_arguments=["--log-level=CRITICAL"], **options)
     try:
-        client.on_cell_executed = functools.partial(note_answers, client, ends(notebook.cells))
-        dateless = {**os.environ, "SOURCE_DATE_EPOCH": "0"}  # no figure tells its date
-        client.execute(env=dateless | (DRAWN_TWICE if figures == "svg" else {}) | dict(variables))
-    except CellExecutionError as error:
+        client.execute(env={**os.environ, **STEADY})
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
-    except CellTimeoutError:
-        raise ChapterFailed(f"A cell of {path.name} took longer than {SECONDS} seconds.") from None
-    except ValueError as error:
-        raise ChapterFailed(f"A guess of {path.name} has no answer: {error}.") from None
-    except RuntimeError:  # nbclient's; it dies before the first cell or in one
-        raise ChapterFailed(f"The kernel of {path.name} died.") from None
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.get("name") == "stderr":
             raise ChapterFailed(f"A cell of {path.name} wrote to the error stream.\n{output.text}")
     return notebook
 
 
-async def note_answers(client, asked, cell, cell_index, execute_reply):
-    """Note the answer to each guess that is answered after this cell, and what the kernel has used so far."""
-    if execute_reply["content"]["status"] != "ok":
-        return
-    for text in asked.get(cell_index, []):
-        guess = guess_in(text)
-        found = await ask(client, question(guess))
-        if found["status"] != "ok":
-            raise ValueError(f"{guess.get('answer')} ends with {found['ename']}, {found['evalue']}")
-        try:
-            text.metadata["guess"] = judged(guess, found["data"]["text/plain"])
-        except (KeyError, TypeError, ZeroDivisionError) as error:
-            raise ValueError(f"{guess['answer']} does not fit what is asked: {error!r}") from None
-    if sys.platform == "linux":
-        megabytes, seconds = ast.literal_eval((await ask(client, USED))["data"]["text/plain"])
-        client.nb.metadata["used"] = {"megabytes": megabytes, "seconds": seconds}
-
-
-async def ask(client, expression):
-    """Return the kernel's reply to a Python expression; the count of its cells does not go up."""
-    request = client.kc.execute("", silent=True, user_expressions={"reply": expression})
-    while (reply := await client.kc.get_shell_msg(timeout=SECONDS))["parent_header"].get("msg_id") != request:
-        pass
-    return reply["content"]["user_expressions"]["reply"]
-
-
 def on_all_cores(work, paths):
     """Yield each path and its result as they become ready. The last chapters, which train models, start first."""
-    os.environ.update(ONE_THREAD)  # kernels run side by side: one core each
-    os.environ["TQDM_DISABLE"] = "1"  # a progress bar is for a reader who waits, not for the page
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
         futures = {pool.submit(work, path): path for path in sorted(paths, reverse=True)}
@@ -176,8 +195,8 @@ def normalise(notebook):
     )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
-        kept = ("mystnb", "tags", *(["guess"] if guess_in(cell) else []))  # the answer of a guess that went goes too
-        cell.metadata = nbformat.from_dict({key: cell.metadata[key] for key in kept if key in cell.metadata})
+        kept = {key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata}
+        cell.metadata = nbformat.from_dict(kept)
         if cell.cell_type != "code":
             continue
         if {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
@@ -193,9 +212,20 @@ def normalise(notebook):
     return notebook
 
 
+def use_cache(app, config):
+    """Let Sphinx take results from the cache, and execute what is not there in the same way."""
+    os.environ.update(STEADY | DRAWN_TWICE)
+    config.nb_execution_cache_path = str(cache_folder())
+
+
+def setup(app):
+    app.connect("config-inited", use_cache)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
 def main(paths):
     try:
-        for path, notebook in on_all_cores(functools.partial(execute, figures="png"), paths):
+        for path, notebook in on_all_cores(execute, paths):
             nbformat.write(normalise(notebook), path)
             print(f"recorded {path.name}", flush=True)
     except ChapterFailed as error:
@@ -203,4 +233,4 @@ def main(paths):
 
 
 if __name__ == "__main__":
-    main([Path(name) for name in sys.argv[1:]])
+    main([Path(name).resolve() for name in sys.argv[1:]])

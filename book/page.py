@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import os
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +13,7 @@ from attn.figures import figure_scripts, light, read_source, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
 
-from .build import PDF, ROOT, SOURCE
+from .build import PDF
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
@@ -26,7 +25,7 @@ def name_place(record):
     if isinstance(getattr(record, "location", None), str):
         record.location = IN_NOTEBOOK.sub(
             lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}",
-            record.location.replace(f"{SOURCE}{os.sep}", f"{ROOT}{os.sep}"),
+            record.location,
         )
     return True
 
@@ -86,8 +85,6 @@ def write_assets(app, exception):
     static.joinpath("figures").mkdir(exist_ok=True)
     for name, text in [*page_scripts().items(), weights_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
-    for copy in Path(app.outdir, "_sources").glob("chapters/[0-9]*.ipynb"):
-        shutil.copy(ROOT / "chapters" / copy.name, copy)  # as in the repository, and so without answers
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)
 

@@ -1,31 +1,10 @@
 // What the reader has read, solved and guessed, kept in this browser and nowhere else.
 
-const KEY = "attention-worked-out";
-const CHAPTER = /\d\d_(\w+)\.html/; // by its name, as a later book may give it another number
-const chapter = location.pathname.match(CHAPTER)?.[1];
+const CHAPTER = /\d\d_(\w+)\.html/;
+const chapter = chapterOf(null);
 
-// By name: a chapter that was read and an exercise that was solved are true; a guess is what was said. An earlier book
-// kept them with the number of the chapter.
-function remembered() {
-  try {
-    const kept = Object.entries(JSON.parse(localStorage.getItem(KEY)) ?? {});
-    return Object.fromEntries(kept.map(([name, said]) => [name.replace(/^\d\d_/, ""), said]));
-  } catch {
-    return {}; // no storage in this browser, or not ours
-  }
-}
-
-// A store may be full; what is shown in this page stays until it is left.
-function keep(key, text) {
-  try {
-    localStorage.setItem(key, text);
-  } catch {
-    // as it was
-  }
-}
-
-function remember(values) {
-  keep(KEY, JSON.stringify({ ...remembered(), ...values }));
+function note(values) {
+  remember(values);
   markContents();
 }
 
@@ -35,7 +14,7 @@ function forgetThese(names) {
 
 function checkbox(text, name) {
   const input = control("checkbox", { checked: remembered()[name] === true }); // after Back, too, what is kept
-  input.addEventListener("change", () => remember({ [name]: input.checked }));
+  input.addEventListener("change", () => note({ [name]: input.checked }));
   return { input, label: element("label", { className: "attn-done" }, input, ` ${text}`) };
 }
 
@@ -95,7 +74,7 @@ if (chapter && summary) {
       if (!entry.isIntersecting) return;
       seen.disconnect();
       input.checked = true;
-      remember({ [chapter]: true });
+      note({ [chapter]: true });
     });
     seen.observe(label);
   }

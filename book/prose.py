@@ -1,11 +1,16 @@
-"""The numbers in the prose of a chapter, and whether its cells have printed them: `make book` and the tests ask."""
+"""The numbers in the prose of a chapter, and whether its cells have printed them: the build and the tests ask."""
 
 import itertools
 import json
 import re
 
-from .guesses import ASKS, CHOICE, COMMENT, guess_in
+import yaml
+from sphinx.util import logging
 
+from . import ROOT
+from .execute import chapters, executed, read
+
+GUESSES = re.compile(r'<div data-(?:explorable="guess"|answer=)')
 CLOCK = "clock"  # tag of a cell whose output depends on the clock
 NUMERAL = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 SIZE = re.compile(r"<Figure size \d+x\d+ with \d+ Axes>")  # what a picture says of itself
@@ -27,9 +32,14 @@ def numerals(text):
     return {float(numeral.replace(",", "")) for numeral in NUMERAL.findall(text.replace("_", ","))}
 
 
+def is_guess(cell):
+    """Say whether a cell asks for a guess, or answers one."""
+    return any(GUESSES.match(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", []))
+
+
 def printed(cell):
-    """Return the text that a cell shows when it is run, the same on every machine."""
-    if CLOCK in cell.metadata.get("tags", []):
+    """Return the text that a cell shows when it is run, the same on every machine; a guess prints none."""
+    if CLOCK in cell.metadata.get("tags", []) or is_guess(cell):
         return ""
     texts = [
         output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
@@ -59,20 +69,14 @@ def questions(cell):
     return [question for match in found if match for question in json.loads(match[1])["questions"]]
 
 
-def prose(cell):
-    """Return the text of a cell without the comment and the choices of a guess."""
-    text, asks, asked = COMMENT.sub("", cell.source).rpartition(ASKS)
-    return text + asks + (CHOICE.sub("", asked) if guess_in(cell) else asked)
-
-
 def unprinted(notebook, executed):
     """Return by number the sentence of a chapter that tells it, where its code cells, once executed, do not show it.
 
-    A question, its right answer and all explanations are prose; a wrong answer, and a choice of a guess, may be any.
+    A question, its right answer and all explanations are prose; a wrong answer may be any.
     """
     asked = [question for cell in executed.cells for question in questions(cell)]
     said = [[q["ask"], q["answers"][q["right"]]["text"], *(answer["why"] for answer in q["answers"])] for q in asked]
-    texts = [prose(cell) for cell in notebook.cells if cell.cell_type == "markdown"] + list(itertools.chain(*said))
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"] + list(itertools.chain(*said))
     return missing(texts, shown(cell for cell in executed.cells if not questions(cell)))
 
 
@@ -88,3 +92,21 @@ def missing(texts, numbers):
         for number in sorted(numerals(sentence) - numbers)
         if number != int(number) or number > 12
     }
+
+
+def warn_of_numbers(app, env):
+    """Warn of each number that the book tells and that the chapters, as they were executed here, do not print."""
+    warn = logging.getLogger(__name__).warning
+    found = {path: executed(path) for path in chapters() if f"chapters/{path.stem}" in env.found_docs}
+    for path, run in found.items():
+        for number, sentence in unprinted(read(path), run).items():
+            warn("no cell prints %g, told in %r", number, sentence, location=str(path))
+    for row in yaml.safe_load((ROOT / "chapters" / "ledger.yml").read_text(encoding="utf-8")):
+        cells = [cell for path, run in found.items() if int(path.name[:2]) in row["shown"] for cell in run.cells]
+        for number, sentence in missing([row.get("found", ""), row.get("real", "")], shown(cells)).items():
+            warn("%s: no cell prints %g, told in %r", row["id"], number, sentence, location="chapters/ledger.yml")
+
+
+def setup(app):
+    app.connect("env-check-consistency", warn_of_numbers)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

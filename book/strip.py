@@ -8,13 +8,6 @@ import nbformat
 
 from .loom_mark import loom_mark, loom_run
 
-SWITCH = (
-    '<div class="attn-switch"><label class="attn-done attn-show-all"><input type="checkbox" autocomplete="off"> '
-    "Show all results without asking me first</label></div>"
-)
-
-GUESS = re.compile(r'<div data-guess="[^"]*"></div>')
-
 
 @cache
 def strip_in(path):
@@ -24,8 +17,7 @@ def strip_in(path):
 
 def show_where(app, pagename, templatename, context, doctree):
     """Let each chapter begin with the loom and the course as a strip, the present one marked, and the book with the
-    loom at work. The switch of guesses stands below the first one, and on another page where it has room for it."""
-    context["body"] = context.get("body", "").replace('<div class="attn-switch"></div>', SWITCH)
+    loom at work."""
     if app.builder.name == "html" and pagename == "chapters/index":
         context["body"] = f'<div class="attn-loom-head">{loom_run()}</div>' + context["body"]
     chapters = [name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)]
@@ -41,7 +33,7 @@ def show_where(app, pagename, templatename, context, doctree):
 
     loom = f'<div class="attn-loom-head">{loom_mark(int(pagename[9:11]))}</div>'
     strip = f'<nav class="attn-strip" aria-label="You are here"><ol>{"".join(map(box, chapters))}</ol></nav>'
-    context["body"] = loom + strip + GUESS.sub(rf"\g<0>{SWITCH}", context["body"], count=1)
+    context["body"] = loom + strip + context["body"]
 
 
 def setup(app):

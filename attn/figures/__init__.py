@@ -18,6 +18,8 @@ from attn.figures.cache import CacheExplorer as CacheExplorer
 from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
+from attn.figures.guess import Guess as Guess
+from attn.figures.guess import answer_to as answer_to
 from attn.figures.head_guess import HeadGuess as HeadGuess
 from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
