@@ -9,138 +9,107 @@ import json
 import re
 from types import SimpleNamespace
 
-import nbformat
 import pytest
+from traitlets import TraitError
 
-from book import build, guesses
-from book.execute import ChapterFailed, read
+from attn.figures import Guess, answer_to
+from book import execute
 
-CHAPTERS = build.chapters()
-ASK = "**Before you read on:** how much is it?\n\n- 2\n- 3\n\n<!-- guess\nid: sum\nanswer: {answer}\n-->"
-
-
-def asked(path):
-    """Return of each guess of a chapter its cell and what the last build found, in the order of the page."""
-    return [cell for cell in read(build.EXECUTED / path.name).cells if "guess" in cell.metadata]
+CHAPTERS = execute.chapters()
+ASKS = "**Before you read on:**"
+MOUNT = re.compile(r'<div data-(explorable="guess"|answer="[a-z0-9-]+")><script type="application/json">(.*?)</script>')
 
 
-def choices(cell):
-    return guesses.guess_in(cell)["choices"]
-
-
-def notebook(folder, *sources):
-    """Write a notebook of text cells, which begin with a letter of prose, and code cells, and return its path."""
-    cells = [
-        nbformat.v4.new_markdown_cell(text) if re.match(r"[*#]", text) else nbformat.v4.new_code_cell(text)
-        for text in sources
-    ]
-    path = folder / "chapters" / "one.ipynb"
-    path.parent.mkdir(exist_ok=True)
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    return path
+def mounted(path):
+    """Return what a chapter asks and what it answers, as its committed outputs tell a page, in order."""
+    cells = [cell for cell in execute.read(path).cells if cell.cell_type == "code"]
+    texts = [output.data.get("text/html", "") for cell in cells for output in cell.outputs if "data" in output]
+    found = [match for text in texts if (match := MOUNT.match(text))]
+    asked = [json.loads(match[2]) for match in found if match[1].startswith("explorable")]
+    answers = {match[1].split('"')[1]: json.loads(match[2]) for match in found if match[1].startswith("answer")}
+    assert [one["id"] for one in asked] == [*answers], "each guess is asked once, and answered before the next"
+    return [SimpleNamespace(about=one, choices=one["choices"], right=answers[one["id"]]["right"]) for one in asked]
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
-def test_whoever_is_asked_to_guess_is_asked_in_the_page_by_a_sentence_of_its_own(book, path):
-    cells = [cell for cell in read(path).cells if cell.cell_type == "markdown" and guesses.ASKS in cell.source]
-    assert len(cells) >= 5
-    for cell in cells:
-        assert guesses.guess_in(cell), cell.source
-        assert cell.source.count(guesses.ASKS) == 1 and cell.source.endswith("-->"), cell.source
-        question = cell.source.rpartition(guesses.ASKS)[2].partition("\n")[0]
-        assert re.search(r"\?| …$", question), question
-    assert len(asked(path)) == len(cells)
-
-
-def test_the_right_answer_follows_what_the_cells_compute(kernel, tmp_path):
-    for value, right in [(2, 0), (3, 1)]:
-        path = notebook(tmp_path, ASK.format(answer="number"), f"number = {value}", "## More", "number = 7")
-        (cell, *_) = kernel(path).cells
-        assert cell.metadata["guess"]["right"] == right
-        counts = [cell.execution_count for cell in kernel(path).cells if cell.cell_type == "code"]
-        assert counts == [1, 2]
+def test_whoever_is_asked_to_guess_is_asked_by_a_sentence_of_its_own_and_told_the_answer(path):
+    cells = execute.read(path).cells
+    places = [number for number, cell in enumerate(cells) if ASKS in cell.source]
+    assert len(places) >= 5 and len(mounted(path)) == len(places)
+    for place in places:
+        question = cells[place].source.rpartition(ASKS)[2]
+        assert cells[place].source.count(ASKS) == 1 and re.fullmatch(r" .*(\?| …)", question), question
+        assert re.match(r'Guess\(\s*"[a-z][a-z0-9-]*"', cells[place + 1].source), "the guess stands below its question"
+        assert "remove-input" in cells[place + 1].metadata.tags
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("guess", "found", "options", "right"),
     [
-        ("nothing", "nothing ends with NameError"),
-        ("5", "'5' is not among two to four choices"),
-        ("[1", "is no YAML"),
-        ("1\nwhy: {7: odd}", "there is a reason for"),
-        ("1\nwhat: 7", "but there is what"),
-        ("number\nvalues: [0, 3]", "does not fit what is asked"),
+        (["No", "Yes"], True, {}, "Yes"),
+        (["cat", "*the* sat"], "*the* sat", {"why": {"*the* sat": "No."}}, "the sat"),
+        (["few", "many"], 11, {"values": [1, 100]}, "many"),
+        ({"scale": [1, 9], "unit": " s"}, 4.5, {}, 4.5),
+        ({"scale": [0, 1], "digits": 1, "at": [1, 2], "across": "n"}, [0.25, 1.00001], {}, [0.25, 1.0]),
+        ({"rows": ["a"], "columns": ["b", "c"]}, [0, 1], {}, "c"),
+        ({"rows": ["a", "b"], "columns": ["b", "c"]}, (1, 0), {}, "b → b"),
     ],
 )
-def test_a_guess_without_an_answer_is_named(kernel, tmp_path, answer, told):
-    with pytest.raises(ChapterFailed, match=f"A guess of one.ipynb (has no answer|cannot be asked): .*{told}"):
-        kernel(notebook(tmp_path, ASK.format(answer=answer), "number = 2"))
-
-
-def test_a_guess_before_all_code_is_named(kernel, tmp_path):
-    with pytest.raises(ChapterFailed, match="there is no code cell"):
-        kernel(notebook(tmp_path, ASK.format(answer="2"), "## More", "number = 2"))
+def test_each_kind_of_guess_is_answered_as_a_reader_would_say_it(guess, found, options, right):
+    one = Guess("one", guess) if isinstance(guess, list) else Guess("one", **guess)
+    answer_to("one", found, **options)
+    assert one.answer["right"] == right
+    assert json.dumps(right) in json.dumps(one.get_state())
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("guess", "found", "options", "told"),
     [
-        (ASK.replace("id: sum\n", ""), "the comment of 'how much is it?' has no id"),
-        (ASK.replace("sum", "2"), "the id of 'how much is it?' must be small letters with hyphens, but is 2"),
-        (ASK.replace("much", "large"), "'how large is it?' has the id of another guess, sum"),
-    ],
-)
-def test_a_guess_without_an_id_of_its_own_is_named_with_its_chapter(tmp_path, source, told):
-    path = notebook(tmp_path, ASK.format(answer="2"), "number = 2", "## More", source.format(answer="2"), "number = 3")
-    with pytest.raises(ChapterFailed) as failed:
-        read(path)
-    assert str(failed.value) == f"A guess of one.ipynb cannot be asked: {told}."
-
-
-def found(answer, **labels):
-    return repr(json.dumps({"answer": answer, **labels}))
-
-
-@pytest.mark.parametrize(
-    ("guess", "reply", "expected"),
-    [
-        ({"choices": ["No", "Yes"]}, found(True), {"right": 1}),
-        ({"choices": ["cat", "sat"], "why": {"sat": "No."}}, found("cat"), {"right": 0, "why": ["", "No."]}),
-        ({"choices": ["few", "many"], "values": [1, 100]}, found(11), {"right": 1}),
-        ({"choices": [], "scale": [1, 9], "unit": " s"}, found(4.5), {"right": 4.5, "unit": " s", "digits": 0}),
-        ({"choices": []}, found([0, 1], rows=["a"], columns=["b", "c"]), {"right": [0, 1], "columns": ["b", "c"]}),
+        ({"choices": ["few", "many"]}, 1, {"values": [1]}, "one has 2 choices and 1 values, and the answer is 1"),
+        ({"choices": ["few", "many"]}, float("nan"), {"values": [1, 2]}, "and the answer is nan"),
         (
-            {"choices": [], "scale": [0, 1], "digits": 1, "at": "[1, 2]", "across": "n", "along": "share"},
-            found([0.25, 1.00001], at=[1, 2]),
-            {"right": [0.25, 1.0], "at": [1, 2], "across": "n"},
+            {"choices": ["few", "many"]},
+            5,
+            {},
+            r"one is answered by .5., which is not among the choices",
         ),
+        ({"choices": ["few", "many"]}, "few", {"why": {"some": "No."}}, r"but there is a reason for \['some'\]"),
+        ({"scale": [1, 9]}, 10, {}, "one has a scale from 1 to 9, but the answer is 10"),
+        ({"scale": [0, 1]}, float("nan"), {}, "one has a scale from 0 to 1, but the answer is nan"),
+        ({"scale": [0, 1]}, [0, 1], {}, r"one asks at 0 points, but the answer has the shape \(2,\)"),
+        ({"scale": [0, 1], "at": [1]}, [0, 1], {}, r"one asks at 1 points, but the answer has the shape \(2,\)"),
+        ({"rows": ["a"], "columns": ["b", "c"]}, [0, 2], {}, "one has 1 rows and 2 columns, but the place is"),
     ],
 )
-def test_each_kind_of_answer_is_judged(guess, reply, expected):
-    assert (expected | {"id": "one"}).items() <= guesses.judged({"id": "one"} | guess, reply).items()
-
-
-@pytest.mark.parametrize(
-    ("guess", "reply", "told"),
-    [
-        ({"choices": ["few", "many"], "values": [1]}, found(1), "2 choices have 1 values"),
-        ({"choices": [], "scale": [1, 9]}, found(10), "10 is not on the scale from 1 to 9"),
-        ({"choices": []}, found([0, 2], rows=["a"], columns=["b", "c"]), "has no place"),
-        ({"choices": [], "scale": [0, 1]}, found([0, 2], at=[1, 2]), r"\[0, 2\] is not on the scale from 0 to 1"),
-        ({"choices": [], "scale": [0, 1], "at": "n"}, found([0, 1], at=[1]), "the curve has 2 numbers at 1 points"),
-    ],
-)
-def test_an_answer_that_does_not_fit_is_refused(guess, reply, told):
+def test_an_answer_that_does_not_fit_is_refused(guess, found, options, told):
+    Guess("one", **guess)
     with pytest.raises(ValueError, match=told):
-        guesses.judged({"id": "one"} | guess, reply)
+        answer_to("one", found, **options)
+
+
+def test_an_answer_needs_a_question_and_a_question_asks_for_one_thing():
+    with pytest.raises(ValueError, match="no guess was asked as 'never': run the cell that asks first"):
+        answer_to("never", 1)
+    for asks in (
+        {},
+        {"choices": ["one"]},
+        {"choices": list("abcde")},
+        {"scale": [1]},
+        {"choices": ["a", "b"], "scale": [0, 1]},
+    ):
+        with pytest.raises(TraitError, match="one needs two to four choices, a scale of two ends or rows, but has"):
+            Guess("one", **asks)
+
+
+def plain(text):
+    return text.replace("*", "")
 
 
 class Reader:
     """One who guesses, in a page, by the keyboard alone; each guess in turn right and wrong."""
 
     def __init__(self, page, cells):
-        self.page, self.said = page, []
-        self.cells = [SimpleNamespace(about=cell.metadata["guess"], choices=choices(cell)) for cell in cells]
+        self.page, self.said, self.cells = page, [], cells
 
     def guess(self):
         """Make all guesses from top to bottom, and note for each whether it was right."""
@@ -148,11 +117,11 @@ class Reader:
         assert boxes.count() == len(self.cells)
         for number, one in enumerate(self.cells):
             box, wants_right = boxes.nth(number), number % 2 == 0
-            right = one.about["right"]
+            right = one.right
             if one.choices:
-                place = right if wants_right else (right + 1) % len(one.choices)
+                place = ([*map(plain, one.choices)].index(right) + (not wants_right)) % len(one.choices)
                 self.press(box.locator(".attn-answer").nth(place), "Enter")
-            elif "at" in one.about:
+            elif one.about["at"]:
                 start, stop = one.about["scale"]
                 for place, number in enumerate(right):
                     steps = round((number - (start + stop) / 2) / (stop - start) / 0.02)
@@ -160,18 +129,19 @@ class Reader:
                     for _ in range(abs(steps)):
                         self.page.keyboard.press("ArrowUp" if (steps > 0) == wants_right else "ArrowDown")
                 self.press(box.get_by_role("button", name="That is my guess"), "Enter")
-            elif "scale" in one.about:
+            elif one.about["scale"]:
                 slider = box.locator("input")
                 slider.focus()
                 start, stop = one.about["scale"]
                 is_low = abs(right - start) < abs(stop - right)
                 self.page.keyboard.press("Home" if is_low == wants_right else "End")
                 self.press(box.get_by_role("button", name="That is my guess"), "Enter")
-                wants_right = self.is_near(one.about, start if is_low == wants_right else stop)
+                wants_right = self.is_near(one, start if is_low == wants_right else stop)
             else:
                 cells = box.locator(".attn-cell")
                 cells.first.focus()
-                for _ in range(right[1] if wants_right else (right[1] + 1) % len(one.about["columns"])):
+                columns = one.about["columns"]
+                for _ in range((columns.index(right) + (not wants_right)) % len(columns)):
                     self.page.keyboard.press("ArrowRight")
                 self.page.keyboard.press(" ")
             verdict = box.locator(".attn-why").inner_text()
@@ -183,12 +153,12 @@ class Reader:
         self.page.keyboard.press(key)
 
     @staticmethod
-    def is_near(about, said):
+    def is_near(one, said):
         """Say whether a guess on a scale counts as right, as the page does."""
-        (start, stop), right = about["scale"], about["right"]
+        (start, stop), right = one.about["scale"], one.right
         if start > 0:
             return max(said / right, right / said) <= 1.25
-        return said == right if about["digits"] == 0 else abs(said - right) <= 0.05 * (stop - start)
+        return said == right if one.about["digits"] == 0 else abs(said - right) <= 0.05 * (stop - start)
 
 
 FIRST = """results => results.map(({ children }) => {
@@ -202,8 +172,8 @@ FIRST = """results => results.map(({ children }) => {
 def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit, address, path):
     page = visit(f"{address}/chapters/{path.stem}.html", ask=True)
     results = page.locator(".attn-result")
-    assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(asked(path))
-    reader = Reader(page, asked(path))
+    assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(mounted(path))
+    reader = Reader(page, mounted(path))
     reader.guess()
     assert page.locator(".attn-result[hidden]").count() == 0 and page.said == []
     figure = page.locator(".attn-guesses")
@@ -309,7 +279,7 @@ def test_a_curve_is_drawn_in_one_sweep_and_the_measured_one_over_it(visit, book)
     box.get_by_role("button", name="That is my guess").click()
     drawn = box.locator(".attn-its-point").evaluate_all("points => points.map((one) => one.getAttribute('cy'))")
     heights = [float(height) for height in drawn]
-    right = next(cell.metadata["guess"]["right"] for cell in asked(SCALING) if "at" in cell.metadata["guess"])
+    right = next(one.right for one in mounted(SCALING) if one.about["at"])
     assert [a > b for a, b in itertools.pairwise(heights)] == [a < b for a, b in itertools.pairwise(right)]
     assert box.locator(".attn-why").inner_text().startswith("You said ")
 
@@ -335,17 +305,6 @@ def test_where_the_store_is_full_a_guess_is_made_all_the_same(visit, book):
     page.get_by_label("Show all results without asking me first").check()
     assert "0 of your 1 guess came out" in page.locator(".attn-guesses").inner_text()
     assert page.locator(".attn-result[hidden]").count() == 0 and page.said == []
-
-
-def test_a_formula_of_a_choice_stands_in_the_verdict_and_in_the_figure(visit, book):
-    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), ask=True)
-    box = page.locator(".attn-guess", has_text="enough for both")
-    box.locator("xpath=ancestor::div[contains(@class, 'attn-result')]").evaluate_all(
-        "nodes => nodes.forEach((node) => (node.hidden = false))"
-    )
-    box.locator(".attn-answer").nth(1).click()
-    assert box.locator(".attn-why mjx-container").count() == 1
-    assert page.locator(".attn-guesses mjx-container").count() >= 2
 
 
 def test_one_switch_shows_everything_and_is_kept(visit, address):
@@ -377,20 +336,20 @@ def test_on_paper_all_results_stand_and_nothing_asks(visit, book):
     page.emulate_media(media="print")
     shown = "nodes => nodes.map((node) => getComputedStyle(node).contentVisibility)"
     assert set(page.locator(".attn-result").evaluate_all(shown)) == {"visible"}
-    assert not page.locator(".attn-guess:visible").count()
-    assert page.locator("ul.attn-choices").first.is_visible()
+    assert page.locator(".attn-answers").first.is_visible() and not page.get_by_text("Just show me").first.is_visible()
 
 
 def test_without_javascript_all_results_stand_and_the_choices_are_a_list(visit, book):
     page = visit((book / CHAPTER).as_uri(), java_script_enabled=False)
     assert page.locator(".attn-guess, .attn-result").count() == 0
     assert page.get_by_text("The typical size grows by a factor of 4").is_visible()
-    assert page.get_by_role("listitem").filter(has_text="by 16").is_visible()
+    assert page.get_by_text("Your guess: not at all, or by 4, or by 16").is_visible()
+    assert page.get_by_text("It is “by 4”.").is_visible()
 
 
 def test_a_guess_that_was_kept_by_another_version_of_the_book_is_asked_again(visit, address):
     page = visit(f"{address}/{CHAPTER}", ask=True)
-    reader = Reader(page, asked(SCALING))
+    reader = Reader(page, mounted(SCALING))
     reader.guess()
     page.evaluate(
         """() => {
@@ -409,7 +368,7 @@ KEPT = "Object.keys(JSON.parse(localStorage.getItem('attention-worked-out'))).fi
 def test_a_guess_is_found_again_when_its_question_was_mended(visit, address):
     page = visit(f"{address}/{CHAPTER}", ask=True)
     page.locator(".attn-answer").first.click()
-    question = page.locator(".attn-guess").first.locator("xpath=preceding-sibling::p[1]").inner_text()
+    question = page.locator("#guess-spread-of-dot-products").inner_text()
     with_comma = lambda route: route.fulfill(  # noqa: E731
         body=route.fetch().text().replace("the vectors get 16 times", "the vectors, say, get 16 times")
     )
@@ -444,11 +403,3 @@ def test_the_title_page_counts_guesses_and_forgets_them(visit, address):
     page.get_by_role("button", name="Forget this").click()
     page.goto(f"{address}/{CHAPTER}")
     assert page.locator(".attn-result[hidden]").count() == page.locator(".attn-result").count()
-
-
-def test_a_notebook_judges_as_the_page_does():
-    """The page and JupyterLab's extension are two programs, each with its own words for how near is near enough."""
-    folders = [build.ROOT / "book", *(build.ROOT / "lab").rglob("attention-worked-out/static")]
-    scripts = [(folder / "guesses.js").read_text(encoding="utf-8") for folder in folders]
-    page, notebook = (re.search(r"const NEAR = (\{.*?\});", script)[1] for script in scripts)
-    assert page == notebook

@@ -291,12 +291,17 @@ function render({ model, el }) {
     root.dispatchEvent(new Event("attn-guessed", { bubbles: true }));
   }
 
-  // Bring back what was said on an earlier visit, if the book still asks so.
+  // Bring back what was said on an earlier visit, or forget it where the question has other answers now.
   function recall() {
     const kept = remembered()[name()];
-    if (said() !== undefined || kept === undefined || !(kept === null || kind.fits(kept))) return;
-    say(kept);
-    show();
+    if (said() !== undefined || kept === undefined) return;
+    if (kept === null || kind.fits(kept)) {
+      say(kept);
+      show();
+    } else { // the book has changed
+      remember({ [name()]: undefined });
+      root.dispatchEvent(new Event("attn-guessed", { bubbles: true }));
+    }
   }
 
   function show() {
