@@ -10,8 +10,9 @@ from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
+from . import number_of
+
 GLOSSARY = "chapters/glossary"
-CHAPTER = re.compile(r"chapters/(\d\d)_")
 NOT_PROSE = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.raw, addnodes.pending_xref)
 NOT_INDEXED = {"Questions", "Exercises", "Summary", "References"}
 
@@ -69,7 +70,7 @@ class LinkTerms(SphinxPostTransform):
     default_priority = 5
 
     def run(self, **kwargs):
-        if not CHAPTER.match(self.env.docname):
+        if not number_of(self.env.docname):
             return
         self.linked = set()
         for node in list(self.document.findall(lambda node: isinstance(node, (nodes.Text, nodes.math, nodes.literal)))):
@@ -113,7 +114,7 @@ def index_terms(app, env):
     pattern, known = names(env)
     terms = [("single", term, target, "main", None) for term, (target, _) in glossary(env).items()]
     env.get_domain("index").entries[GLOSSARY] = terms
-    for docname in filter(CHAPTER.match, sorted(env.found_docs)):
+    for docname in filter(number_of, sorted(env.found_docs)):
         uses = {}  # term: (how often, section)
         for section in env.get_doctree(docname).findall(
             lambda node: isinstance(node, nodes.section) and isinstance(node.parent, nodes.section)
@@ -130,7 +131,7 @@ def index_terms(app, env):
         for term, found in uses.items():
             count, section = max(found, key=itemgetter(0))
             if count > 2:
-                place = f"chapter {int(CHAPTER.match(docname)[1])}: {section[0].astext()}"
+                place = f"chapter {number_of(docname)}: {section[0].astext()}"
                 entries.append(("single", f"{term}; {place}", section["ids"][0], "", None))
 
 

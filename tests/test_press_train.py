@@ -64,7 +64,7 @@ def test_the_tables_of_the_ziggurat_reach_its_edges_and_its_tail(trainer):
 
 
 @pytest.mark.parametrize(("seed", "count", "length"), [(0, 7, 20), (99, 40, 20), (3, 1, 14)])
-def test_the_page_draws_the_rows_of_chapter_14(trainer, seed, count, length):
+def test_the_page_draws_the_rows_that_are_copied(trainer, seed, count, length):
     found = trainer(
         "(seed, ...sizes) => made.repeatedRows(made.defaultRng(seed), ...sizes).map((row) => [row.whole, row.targets])",
         *(seed, count, length),
@@ -74,7 +74,7 @@ def test_the_page_draws_the_rows_of_chapter_14(trainer, seed, count, length):
     assert_array_equal([targets for _, targets in found], np.where(known, rows[:, 1:], -1))
 
 
-def test_the_page_draws_the_sentences_of_chapter_12(trainer):
+def test_the_page_draws_the_sentences_about_it(trainer):
     found = trainer(
         """() => Object.entries(made.coreference(made.defaultRng(0))).map(([name, rows]) =>
           [name, rows.map((row) => row.tokens), rows.map((row) => row.targets[7])])"""
@@ -87,7 +87,7 @@ def test_the_page_draws_the_sentences_of_chapter_12(trainer):
     assert trainer("() => made.TASKS.noun.words") == list(corpus.words)
 
 
-def test_the_page_draws_the_sentences_of_chapter_9(trainer):
+def test_the_page_draws_the_fortunes(trainer):
     found = trainer(
         """() => { const { train, test } = made.fortunes(made.defaultRng(0));
           return [train.map((row) => row.whole), test.map((row) => row.whole), train[0].targets, test[0].targets]; }"""
@@ -221,7 +221,7 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
 
 
 def small_tale(config, params, sentences):
-    """Return loss and gradients, as chapter 12 has them."""
+    """Return loss and gradients, as "How a model learns" has them."""
     with Tape() as tape:
         logits = decoder(params, config, sentences[:, :-1])
     loss, grad = cross_entropy(logits, sentences[:, 1:])
