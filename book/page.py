@@ -86,7 +86,7 @@ def write_assets(app, exception):
     static.joinpath("figures").mkdir(exist_ok=True)
     for name, text in [*page_scripts().items(), weights_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
-    for copy in Path(app.outdir, "_sources").glob("chapters/[0-9]*.ipynb"):
+    for copy in Path(app.outdir, "_sources").glob("chapters/*.ipynb"):
         shutil.copy(ROOT / "chapters" / copy.name, copy)  # as in the repository, and so without answers
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)
@@ -101,8 +101,8 @@ def bring_figures(app, exception):
         html = page.read_text(encoding="utf-8")
         for name in sorted(set(re.findall(r'data-explorable="(\w+)"', html))):
             version = hashlib.sha256(scripts[f"figures/{name}.js"].encode()).hexdigest()[:8]
-            tag = f'<script defer src="../_static/figures/{name}.js?v={version}"></script>\n'
-            html = re.sub(r'(?=<script defer[^>]* src="[^"]*page-later\.js)', tag, html, count=1)
+            tag = rf'<script defer src="\1figures/{name}.js?v={version}"></script>\n'
+            html = re.sub(r'(?=<script defer[^>]* src="([^"]*)page-later\.js)', tag, html, count=1)
         page.write_text(html, encoding="utf-8")
 
 
