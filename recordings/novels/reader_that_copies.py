@@ -12,15 +12,15 @@ import time
 
 import numpy as np
 
-from attn import Tape, decoder
 from attn.course import novels
 from attn.course.novels import CONFIG, FOLDER, LENGTH, SHIPPED, model_file
 from attn.course.recordings import mean_losses, write_recording
 from attn.threads import on_one_thread
-from attn.training import Adam, cross_entropy, schedule
+from attn.training import Adam, schedule
+from recordings import gradients
 
 from . import made_up_names, reading
-from .learn import REACHED, keep
+from .learn import REACHED, keep, model
 from .repeats import Names, names_of, passage, passage_again, random_again
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md; random tokens and made-up names"
@@ -65,13 +65,6 @@ def batch(rng, tokens, names, *, length, novels, random, passages, renamed):
     return np.array(rows), np.array(counts)
 
 
-def gradients(params, rows, counts):
-    with Tape() as tape:
-        logits = decoder(params, CONFIG, rows[:, :-1])
-    loss, grad = cross_entropy(logits, rows[:, 1:], counts)
-    return loss, tape.gradients(params, (logits, grad))
-
-
 def rate(step):
     return 3e-3 * min(1, step / 30) if step <= SHORT else 2.5e-3 * schedule(step - SHORT, LONG, 30)
 
@@ -87,7 +80,9 @@ def learn_to_copy(tokens, names, n_taken=SHORT + LONG):
     while len(losses) < n_taken:
         step = len(losses) + 1
         mixture = MANY if step <= SHORT else FEW
-        loss, grads = gradients(adam.params, *batch(np.random.default_rng([SHIPPED, step]), tokens, names, **mixture))
+        loss, grads = gradients(
+            model, adam.params, *batch(np.random.default_rng([SHIPPED, step]), tokens, names, **mixture)
+        )
         adam.step(grads, rate(step), clip=1.0)
         losses.append(loss)
         if step % EVERY == 0:

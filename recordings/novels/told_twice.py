@@ -11,8 +11,9 @@ from attn.course import novels
 from attn.course.recordings import mean_losses, record
 from attn.threads import on_one_thread
 from attn.training import Adam
+from recordings import gradients
 
-from .learn import gradients
+from .learn import model
 from .repeats import passage, passage_again, passages, random_again
 from .tellings import changes, exchanged, heads_of, named, texts, watch, without_heads
 
@@ -44,7 +45,7 @@ def learn(seed, often, n_taken=STEPS):
     told = texts(held)
     adam, losses, seen = Adam(novels.read_model(seed)), [], [watch(novels.read_model(seed), held, told)]
     for step in range(1, n_taken + 1):
-        loss, grads = gradients(adam.params, batch(rng, tokens, often))
+        loss, grads = gradients(model, adam.params, batch(rng, tokens, often))
         adam.step(grads, 3e-3 * min(1, step / 30), clip=1.0)
         losses.append(loss)
         if step % EVERY == 0:
