@@ -16,12 +16,11 @@ from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-from . import ROOT
+from . import ROOT, chapters, number_of
 from .execute import read
 
 FOLDER = ROOT / "chapters"
 PAGE = FOLDER / "ledger.md"
-CHAPTER = re.compile(r"chapters/(\d\d)_")
 TAG = re.compile(r"claim-([A-Z]\d+)$")
 MARK = re.compile(r"<!-- claim-([A-Z]\d+) -->")  # below a sentence that cites, where no cell can show the claim
 PARTS = {
@@ -102,7 +101,7 @@ def by_part(rows):
 def ledger_entry(row):
     shown = []
     for number in row["shown"]:
-        chapter = next(FOLDER.glob(f"{number:02d}_*.ipynb"))
+        chapter = next(path for path in chapters() if number_of(path) == number)
         heading = section_of(chapter, row["id"])
         shown.append(f"[chapter {number}: {heading}]({chapter.name}#{slug(heading)})")
     real = f"**In a real model.** {row['real']}\n\n" if "real" in row else ""
@@ -174,10 +173,8 @@ class LedgerLinks(SphinxTransform):
     default_priority = 500
 
     def apply(self, **kwargs):
-        match = CHAPTER.match(self.env.docname)
-        if not match:
+        if not (chapter := number_of(self.env.docname)):
             return
-        chapter = int(match[1])
         listed = {row["id"]: row for row in read_ledger(self.env.srcdir) if chapter in row["shown"]}
         for place in list(self.document.findall(nodes.Element)):
             claims = self.shown_at(place)

@@ -60,32 +60,33 @@ SHAPES = {  # from left to right, as they run
 }
 ATTENTION = ("query", "key", "scores", "scale", "mask", "weights", "second head", "value", "update")
 LEARNED = ("embedding", "positions", "query", "key", "value", "mlp", "next")
-PARTS = {  # by the number of a chapter: what it explains, and the shapes that show it
-    1: ("words become vectors", ("words", "embedding")),
-    2: ("queries, keys and values", ("query", "key", "value")),
-    3: ("scores become weights", ("scores", "weights")),
-    4: ("scores are scaled", ("scores", "scale")),
-    5: ("later words are hidden", ("mask",)),
-    6: ("values are mixed and added", ("value", "weights", "update")),
-    7: ("several heads", ("weights", "second head")),
-    8: ("where a word stands", ("positions",)),
-    9: ("a whole layer", (*ATTENTION, "mlp")),
-    10: ("all that is learned", LEARNED),
-    11: ("what grows with the text", ("scores", "weights", "second head")),
-    12: ("what every step moves", (*LEARNED, "error")),
-    13: ("the error on its way back", ("error",)),
-    14: ("queries and keys", ("query", "key")),
-    15: ("layer upon layer", ("layers", "second head", "weights")),
-    16: ("the next word", ("words", "next")),
-    17: ("one head and its value", ("second head", "value")),
-    18: ("all of it", tuple(SHAPES)),
-    19: ("what has changed since", ("positions", "query", "key", "value", "mlp", "next")),
+WHOLE = ("all of it", tuple(SHAPES))
+PARTS = {  # by the name of a chapter: what it explains, and the shapes that show it
+    "why_words_need_context": ("words become vectors", ("words", "embedding")),
+    "queries_keys_values": ("queries, keys and values", ("query", "key", "value")),
+    "scores_softmax_pattern": ("scores become weights", ("scores", "weights")),
+    "scaling": ("scores are scaled", ("scores", "scale")),
+    "masking": ("later words are hidden", ("mask",)),
+    "values_and_update": ("values are mixed and added", ("value", "weights", "update")),
+    "many_heads": ("several heads", ("weights", "second head")),
+    "where_a_word_stands": ("where a word stands", ("positions",)),
+    "one_layer": ("a whole layer", (*ATTENTION, "mlp")),
+    "counting_gpt3": ("all that is learned", LEARNED),
+    "what_it_costs": ("what grows with the text", ("scores", "weights", "second head")),
+    "how_a_model_learns": ("what every step moves", (*LEARNED, "error")),
+    "learning_to_attend": ("the error on its way back", ("error",)),
+    "key_and_query_space": ("queries and keys", ("query", "key")),
+    "heads_and_layers": ("layer upon layer", ("layers", "second head", "weights")),
+    "a_model_that_reads": ("the next word", ("words", "next")),
+    "what_a_head_is_for": ("one head and its value", ("second head", "value")),
+    "a_model_in_use": WHOLE,
+    "todays_models": ("what has changed since", ("positions", "query", "key", "value", "mlp", "next")),
 }
 
 
-def loom_mark(part):
-    """Return the loom as SVG, with the part lit that the chapter of this number explains."""
-    told, lit = PARTS[part]
+def loom_mark(chapter):
+    """Return the loom as SVG, with the part lit that the chapter of this name explains, or all of it."""
+    told, lit = PARTS.get(chapter, WHOLE)
     faint = "".join(shape for name, shape in SHAPES.items() if name not in lit)
     bright = "".join(SHAPES[name] for name in lit)
     return _svg(f"The loom: {told}", f'<g opacity=".2">{faint}</g>{bright}')

@@ -98,8 +98,8 @@ def bring_figures(app, exception):
         html = page.read_text(encoding="utf-8")
         for name in sorted(set(re.findall(r'data-explorable="(\w+)"', html))):
             version = hashlib.sha256(scripts[f"figures/{name}.js"].encode()).hexdigest()[:8]
-            tag = f'<script defer src="../_static/figures/{name}.js?v={version}"></script>\n'
-            html = re.sub(r'(?=<script defer[^>]* src="[^"]*page-later\.js)', tag, html, count=1)
+            tag = rf'<script defer src="\1figures/{name}.js?v={version}"></script>\n'
+            html = re.sub(r'(?=<script defer[^>]* src="([^"]*)page-later\.js)', tag, html, count=1)
         page.write_text(html, encoding="utf-8")
 
 

@@ -38,29 +38,28 @@ def one_page():
     return page
 
 
-def print_page(page, chromium):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page(color_scheme="light")
-        tab.goto(page.as_uri())
-        tab.wait_for_load_state("networkidle")
-        tab.evaluate("document.querySelectorAll('a[href*=\"index.html#\"]').forEach((link) => (link.href = link.hash))")
-        tab.evaluate("document.querySelectorAll('details:not(.hide)').forEach((solution) => (solution.open = true))")
-        tab.pdf(
-            path=build.PDF,
-            outline=True,
-            tagged=True,
-            display_header_footer=True,
-            header_template="<p></p>",
-            footer_template=FOOTER,
-            **PAGE,
-        )
-        browser.close()
+def print_page(page, browser):
+    tab = browser.new_page(color_scheme="light")
+    tab.set_default_timeout(0)  # a book takes as long as it takes
+    tab.goto(page.as_uri())
+    if missing := tab.locator("[data-explorable]:not(:has(.attn-explorable))").count():
+        sys.exit(f"The PDF was not made: {missing} of its figures did not come.")
+    tab.evaluate("document.querySelectorAll('a[href*=\"index.html#\"]').forEach((link) => (link.href = link.hash))")
+    tab.evaluate("document.querySelectorAll('details:not(.hide)').forEach((solution) => (solution.open = true))")
+    tab.pdf(
+        path=build.PDF,
+        outline=True,
+        tagged=True,
+        display_header_footer=True,
+        header_template="<p></p>",
+        footer_template=FOOTER,
+        **PAGE,
+    )
 
 
 def main():
+    from playwright.sync_api import sync_playwright
+
     chromium = find_chromium()
     if not chromium:
         sys.exit("A PDF is printed by Chromium, and there is none on this machine (on Debian: apt install chromium).")
@@ -68,8 +67,10 @@ def main():
     with build.one_sentence():
         source = build.sources()
         if not build.is_current(build.PDF, source):
-            with build.ALONE:
-                print_page(one_page(), chromium)
+            with build.ALONE, sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+                print_page(one_page(), browser)
+                browser.close()
                 build.stamp(build.PDF, source)
                 build.build_pages(source)
     print(f"The whole book in one file: {build.PDF}")

@@ -93,6 +93,8 @@ def bundle(pages, static):
     names = names_in([*pages.values(), *(path.read_text(encoding="utf-8") for path in static.rglob("*.js"))])
     for target, tag in TAGS.items():
         files = [static / name for name in dict.fromkeys(name for html in pages.values() for name in tag.findall(html))]
+        if not files:
+            raise ValueError(f"No page loads what {target} is to replace: the theme writes its tags in another way.")
         if target.endswith(".css"):
             content = "\n".join(map(read_styles, files))
             content = cut_icons(cut_styles(content, names), static / "styles")

@@ -8,7 +8,7 @@ import re
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from . import ROOT
+from . import ROOT, chapters, number_of
 from .execute import read
 
 SIDE = "A side path: what follows does not need it."
@@ -19,7 +19,6 @@ UNCOUNTED = ("Exercises", "References")  # exercises take as long as one likes
 UNREAD = re.compile(
     r"<!--.*?-->|<details>.*?</details>|```.*?```|^\*From the side paths:\*$.*?(?=^\*\*)", re.DOTALL | re.MULTILINE
 )
-CHAPTERS = re.compile(r"chapters/(\d\d)_")
 
 
 def sections(notebook):
@@ -89,7 +88,7 @@ def rounded(time):
 
 def table():
     """Return the times of all chapters as a table of Markdown."""
-    found = {path: times(read(path)) for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))}
+    found = {path: times(read(path)) for path in chapters()}
     lines = ["| chapter | spine | side paths |", "|---|---|---|"]
     for path, both in found.items():
         spine, side = map(rounded, both)
@@ -105,7 +104,7 @@ class SidePaths(SphinxTransform):
     default_priority = 410
 
     def apply(self, **kwargs):
-        if self.app.builder.name != "html" or not CHAPTERS.match(self.env.docname):
+        if self.app.builder.name != "html" or not number_of(self.env.docname):
             return
         notebook = read(ROOT / f"{self.env.docname}.ipynb")
         spine, side = map(rounded, times(notebook))

@@ -6,6 +6,7 @@ from html import escape
 
 import nbformat
 
+from . import name_of, number_of
 from .loom_mark import loom_mark, loom_run
 
 
@@ -20,18 +21,18 @@ def show_where(app, pagename, templatename, context, doctree):
     loom at work."""
     if app.builder.name == "html" and pagename == "chapters/index":
         context["body"] = f'<div class="attn-loom-head">{loom_run()}</div>' + context["body"]
-    chapters = [name for name in sorted(app.env.found_docs) if re.match(r"chapters/\d\d_", name)]
+    chapters = sorted(filter(number_of, app.env.found_docs))
     if app.builder.name != "html" or pagename not in chapters:
         return
 
     def box(name):
         title = escape(app.env.titles[name].astext())
         here = ' aria-current="page"' if name == pagename else ""
-        address, number = context["pathto"](name), int(name[9:11])
+        address, number = context["pathto"](name), number_of(name)
         text = strip_in(app.env.doc2path(name)) or title
         return f'<li><a href="{address}" data-chapter="{number}" title="{title}"{here}>{text}</a></li>'
 
-    loom = f'<div class="attn-loom-head">{loom_mark(int(pagename[9:11]))}</div>'
+    loom = f'<div class="attn-loom-head">{loom_mark(name_of(pagename))}</div>'
     strip = f'<nav class="attn-strip" aria-label="You are here"><ol>{"".join(map(box, chapters))}</ol></nav>'
     context["body"] = loom + strip + context["body"]
 

@@ -9,3 +9,22 @@ out into attn/data/recordings. So that the beginning can be measured again (test
   returns a dict: "seed"; "loss", the means of `EVERY` steps each; what was measured before the first step and after
   each of these, lists with one number more than "loss"; and what was measured at the end.
 """
+
+from attn import Tape
+from attn.training import cross_entropy
+
+
+def gradients(model, params, rows, known=None):
+    """Return the loss at each next token of rows and its gradients; `known`: the places that count, or all.
+
+    `model` is called with parameters and tokens, and returns logits.
+    """
+    with Tape() as tape:
+        logits = model(params, rows[:, :-1])
+    loss, grad = cross_entropy(logits, rows[:, 1:], known)
+    return loss, tape.gradients(params, (logits, grad))
+
+
+def share_right(model, params, rows, known):
+    """Return the share of the places that are known at which the likeliest token is the next one of the row."""
+    return float((model(params, rows[:, :-1]).argmax(axis=-1) == rows[:, 1:])[known].mean())

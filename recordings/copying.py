@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Forbid, Tape, TransformerConfig, decoder, init_transformer
+from attn import Forbid, TransformerConfig, decoder, init_transformer
 from attn.course.corpora import repeated
 from attn.course.recordings import mean_losses, record
-from attn.training import cross_entropy, train
+from attn.training import train
+from recordings import gradients, share_right
 
 SOURCE = "the toy rows attn.course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
@@ -39,17 +40,9 @@ def no_look(back):
     return Forbid(np.eye(19, k=-back, dtype=bool), layer=1)
 
 
-def gradients(config, forbidden, params, rows, known):
-    with Tape() as tape:
-        logits = decoder(params, config, rows[:, :-1], interventions=[no_look(back) for back in forbidden])
-    loss, grad = cross_entropy(logits, rows[:, 1:], known)
-    return loss, tape.gradients(params, (logits, grad))
-
-
-def share_right(config, forbidden, params):
-    rows, known = TEST
-    logits = decoder(params, config, rows[:, :-1], interventions=[no_look(back) for back in forbidden])
-    return float((logits.argmax(-1) == rows[:, 1:])[known].mean())
+def model(config, forbidden, params, tokens):
+    """Return the logits, if layer 1 may not look so many places back."""
+    return decoder(params, config, tokens, interventions=[no_look(back) for back in forbidden])
 
 
 def learn(seed, options, steps, rate, forbidden, n_taken=None):
@@ -57,12 +50,13 @@ def learn(seed, options, steps, rate, forbidden, n_taken=None):
     rng, config = np.random.default_rng(seed), sizes(options)
     params = init_transformer(rng, config, dtype=np.float64)
     data = (repeated(rng, 32) for _ in range(steps))
+    copier = partial(model, config, forbidden)
     run = train(
-        params, partial(gradients, config, forbidden), data, steps,
+        params, partial(gradients, copier), data, steps,
         learning_rate=rate, warm_up=20,
-        probe=partial(share_right, config, forbidden), probe_every=EVERY, n_taken=n_taken,
+        probe=lambda params: share_right(copier, params, *TEST), probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
-    without = [share_right(config, [*forbidden, back], run.params) for back in range(1, 10)]
+    without = [share_right(partial(model, config, [*forbidden, back]), run.params, *TEST) for back in range(1, 10)]
     return {
         "seed": seed,
         "loss": mean_losses(run.losses, EVERY),

@@ -10,11 +10,12 @@ from itertools import product
 
 import numpy as np
 
-from attn import Tape, TransformerConfig, causal_mask, init_transformer, multi_head_attention
+from attn import TransformerConfig, causal_mask, init_transformer, multi_head_attention
 from attn.course.corpora import fortunes
 from attn.course.recordings import mean_losses, record
 from attn.layers import embedding, feed_forward, layer_norm, linear
-from attn.training import batches, cross_entropy, train
+from attn.training import batches, train
+from recordings import gradients, share_right
 
 SOURCE = "the toy sentences attn.course.corpora.fortunes, seed 0"
 STEPS, EVERY, SEEDS = 1000, 50, range(5)
@@ -53,7 +54,7 @@ def join(X, part, norm, way):
     return X + update if way == "normalised, then added" else update
 
 
-def model(params, n_layers, way, tokens):
+def model(n_layers, way, params, tokens):
     """Return the logits."""
     n = tokens.shape[-1]
     X = embedding(tokens, params["embedding"]) + embedding(np.arange(n), params["positions"])
@@ -64,29 +65,17 @@ def model(params, n_layers, way, tokens):
     return linear(layer_norm(X, **params["norm"]), **params["unembedding"])
 
 
-def gradients(n_layers, way, params, rows):
-    with Tape() as tape:
-        logits = model(params, n_layers, way, rows[:, :-1])
-    loss, grad = cross_entropy(logits, rows[:, 1:])
-    return loss, tape.gradients(params, (logits, grad))
-
-
-def share_right(n_layers, way, params):
-    """Return how often the two words that can be known are right in sentences not seen."""
-    rows = CORPUS.test["sentences"]
-    hits = model(params, n_layers, way, rows[:, :-1]).argmax(axis=-1) == rows[:, 1:]
-    return float(hits[:, KNOWABLE].mean())
-
-
 def learn(seed, n_layers, way, warm_up, rate, n_taken=None):
-    """Return the losses and the shares right."""
+    """Return the losses, and how often the two words that can be known are right in sentences not seen."""
     rng = np.random.default_rng(seed)
     params = init_transformer(rng, sizes(n_layers), dtype=np.float64)
     data = batches(rng, STEPS, 16, CORPUS.train["sentences"])
+    deep, known = partial(model, n_layers, way), np.s_[:, KNOWABLE]
     run = train(
-        params, partial(gradients, n_layers, way), data, STEPS,
+        params, partial(gradients, deep), data, STEPS,
         learning_rate=rate, warm_up=warm_up,
-        probe=partial(share_right, n_layers, way), probe_every=EVERY, n_taken=n_taken,
+        probe=lambda params: share_right(deep, params, CORPUS.test["sentences"], known), probe_every=EVERY,
+        n_taken=n_taken,
     )  # fmt: skip
     return {"seed": seed, "loss": mean_losses(run.losses, EVERY), "right": np.round(run.probes, 4).tolist()}
 

@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Tape, Trace, decoder, hold, init_transformer
+from attn import Trace, decoder, hold, init_transformer
 from attn.course.corpora import repeated
 from attn.course.recordings import mean_losses, record
-from attn.training import cross_entropy, train
+from attn.training import train
+from recordings import gradients, share_right
 from recordings.copying import TEST, sizes
 
 SOURCE = "the toy rows attn.course.corpora.repeated"
@@ -48,18 +49,9 @@ def held(rules, tokens):
     return [hold(looks(rule, tokens), layer, 0) for layer, rule in enumerate(rules, start=1) if rule]
 
 
-def gradients(config, rules, params, rows, known):
-    tokens = rows[:, :-1]
-    with Tape() as tape:
-        logits = decoder(params, config, tokens, interventions=held(rules, tokens))
-    loss, grad = cross_entropy(logits, rows[:, 1:], known)
-    return loss, tape.gradients(params, (logits, grad))
-
-
-def share_right(config, rules, params):
-    rows, known = TEST
-    logits = decoder(params, config, rows[:, :-1], interventions=held(rules, rows[:, :-1]))
-    return float((logits.argmax(-1) == rows[:, 1:])[known].mean())
+def model(config, rules, params, tokens):
+    """Return the logits, with heads held to their rules."""
+    return decoder(params, config, tokens, interventions=held(rules, tokens))
 
 
 def weights_on(config, rules, params):
@@ -81,16 +73,17 @@ def learn(seed, *rules, n_taken=None):
     rng, config = np.random.default_rng(seed), sizes({"n_layers": 2})
     params = init_transformer(rng, config, dtype=np.float64)
     data = (repeated(rng, 32) for _ in range(STEPS))
+    copier = partial(model, config, rules)
     run = train(
-        params, partial(gradients, config, rules), data, STEPS,
+        params, partial(gradients, copier), data, STEPS,
         learning_rate=3e-3, warm_up=20,
-        probe=partial(share_right, config, rules), probe_every=EVERY, n_taken=n_taken,
+        probe=lambda params: share_right(copier, params, *TEST), probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     return {
         "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "right": np.round(run.probes, 4).tolist(),
-        "let go": round(share_right(config, (), run.params), 4),
+        "let go": round(share_right(partial(model, config, ()), run.params, *TEST), 4),
         "weights": weights_on(config, rules, run.params),
     }
 

@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Tape, TransformerConfig, decoder, init_transformer
+from attn import TransformerConfig, decoder, init_transformer
 from attn.course.corpora import tales
 from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
+from recordings import gradients
 
 SOURCE = "the toy tales attn.course.corpora.tales, seed 0"
 STEPS, EVERY, SEEDS = 600, 25, range(10)
@@ -26,13 +27,6 @@ def sizes(n_layers, d_ff):
         vocab_size=len(CORPUS.words), d_model=32, n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="relative",
         activation="relu", biases="mlp", unembedding="separate",
     )  # fmt: skip
-
-
-def gradients(config, params, rows):
-    with Tape() as tape:
-        logits = decoder(params, config, rows[:, :-1])
-    loss, grad = cross_entropy(logits, rows[:, 1:])
-    return loss, tape.gradients(params, (logits, grad))
 
 
 def evaluate(config, params):
@@ -50,7 +44,7 @@ def learn(seed, n_layers, d_ff, n_taken=None):
     params = init_transformer(rng, config, dtype=np.float64)
     data = batches(rng, STEPS, 32, CORPUS.train["tales"])
     run = train(
-        params, partial(gradients, config), data, STEPS,
+        params, partial(gradients, lambda params, tokens: decoder(params, config, tokens)), data, STEPS,
         learning_rate=5e-3, warm_up=20, probe=partial(evaluate, config), probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     new, he_or_she, sad_or_glad = np.round(run.probes, 4).T.tolist()

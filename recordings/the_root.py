@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Tape, TransformerConfig, decoder, init_transformer
+from attn import TransformerConfig, decoder, init_transformer
 from attn.course.corpora import repeated
 from attn.course.recordings import mean_losses, record
-from attn.training import cross_entropy, train
+from attn.training import train
+from recordings import gradients
 
 SOURCE = "the toy rows attn.course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
@@ -24,13 +25,6 @@ KINDS = {  # what scores are divided by, what W_Q and W_K are first multiplied b
     "without, quiet start, slow": (1, 1 / 4, 5e-3 / 4, 20, 4000),
     "without, quiet start, warm-up": (1, 1 / 4, 5e-3, 500, 4000),
 }
-
-
-def gradients(config, params, rows, known):
-    with Tape() as tape:
-        logits = decoder(params, config, rows[:, :-1])
-    loss, grad = cross_entropy(logits, rows[:, 1:], known)
-    return loss, tape.gradients(params, (logits, grad))
 
 
 def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
@@ -45,7 +39,10 @@ def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
         for name in ("W_Q", "W_K"):
             params[layer]["attention"][name] *= start
     data = (repeated(rng, 16, length=16) for _ in range(steps))
-    run = train(params, partial(gradients, config), data, steps, learning_rate=rate, warm_up=warm_up, n_taken=n_taken)
+    run = train(
+        params, partial(gradients, lambda params, tokens: decoder(params, config, tokens)), data, steps,
+        learning_rate=rate, warm_up=warm_up, n_taken=n_taken,
+    )  # fmt: skip
     return {"seed": seed, "loss": mean_losses(run.losses, EVERY)}
 
 

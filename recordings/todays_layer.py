@@ -11,10 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Tape, TransformerConfig, decoder, init_transformer
+from attn import TransformerConfig, decoder, init_transformer
 from attn.course import novels
 from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
+from recordings import gradients
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md"
 EVERY, SEEDS, STEPS = 50, range(5), 600
@@ -50,13 +51,6 @@ def batch(tokens, rng):
     return (tokens[rng.integers(len(tokens) - LENGTH, size=(ROWS, 1)) + np.arange(LENGTH + 1)],)
 
 
-def gradients(config, params, rows):
-    with Tape() as tape:
-        logits = decoder(params, config, rows[:, :-1])
-    loss, grad = cross_entropy(logits, rows[:, 1:])
-    return loss, tape.gradients(params, (logits, grad))
-
-
 def loss_on(rows, config, params):
     """Return the mean loss on rows, of which two dozen are read at a time."""
     parts = np.array_split(rows, -(-len(rows) // 24))
@@ -77,7 +71,7 @@ def learn(seed, name, learning_rate, embeddings=1, positions=1, last_gain=1, n_t
     if positions != 1:
         params["positions"] *= np.float32(positions)
     run = train(
-        params, partial(gradients, config),
+        params, partial(gradients, lambda params, tokens: decoder(params, config, tokens)),
         (batch(tokens, np.random.default_rng([seed, step])) for step in range(STEPS)), STEPS,
         learning_rate=learning_rate, warm_up=60,
         probe=partial(loss_on, held[:TESTED], config), probe_every=EVERY, n_taken=n_taken,

@@ -9,7 +9,7 @@ import pytest
 
 from attn.course.exercises import Waiting, check, rule_of
 from attn.figures import FOLDER, book_script
-from book import build
+from book import chapters
 from book.execute import exercises, read
 from book.page import PARTS
 from book.prose import printed
@@ -242,7 +242,7 @@ class Typist:
         )
 
 
-@pytest.mark.parametrize("path", build.chapters(), ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_each_exercise_of_a_page_is_answered_wrong_and_right_by_the_keyboard(visit, book, path):
     page = visit((book / f"chapters/{path.stem}.html").as_uri())
     boxes = page.locator("[data-exercise]")

@@ -5,15 +5,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from book.build import ROOT
+from book import chapters, name_of
 from book.loom_mark import PARTS, SECONDS, SHAPES, loom_mark, loom_run
 
 GROUP = "{http://www.w3.org/2000/svg}g"
 
 
 def test_each_chapter_has_a_part_of_its_own():
-    numbers = {int(path.name[:2]) for path in (ROOT / "chapters").glob("[0-9][0-9]_*.ipynb")}
-    assert set(PARTS) == numbers
+    assert set(PARTS) == set(map(name_of, chapters()))
     assert len({told for told, _ in PARTS.values()}) == len({frozenset(lit) for _, lit in PARTS.values()}) == len(PARTS)
     assert set().union(*(lit for _, lit in PARTS.values())) == set(SHAPES), "each shape is lit somewhere"
 

@@ -19,7 +19,7 @@ from attn import Trace, encoder, init_transformer
 from attn.course import minilm
 from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.course.recordings import FOLDER, read_recording
-from book import build
+from book import chapter
 from recordings.minilm.adjectives import adjectives
 from recordings.minilm.anisotropy import pairs_of_words, without_mean
 from recordings.minilm.arithmetic import draws_of, mean_interval, means_of_groups, ranks, t_interval
@@ -579,7 +579,7 @@ def test_minilm_does_under_control_what_was_recorded(model):
 
 
 def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):
-    text = (build.ROOT / "chapters/18_a_model_in_use.ipynb").read_text(encoding="utf-8")
+    text = chapter("a_model_in_use").read_text(encoding="utf-8")
     cells = [cell.source for cell in nbformat.reads(text, 4).cells]
     (code,) = re.findall(r"```python\n(from attn import Trace.*?)```", "\n".join(cells), re.DOTALL)
     exec(code.replace("the/folder", os.environ["MINILM"]), {})

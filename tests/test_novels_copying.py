@@ -10,7 +10,7 @@ from attn.course import novels
 from attn.course.recordings import read_recording
 from recordings.novels import learn, made_up_names, reader_that_copies, repeats, tellings
 
-FIVE, THEN = (read_recording(name)["runs"] for name in ("told_twice", "few_repeats"))
+FIVE = read_recording("told_twice")["runs"]
 READER = read_recording("reader_that_copies")
 COPIER = READER["runs"]["that copies"]
 
@@ -149,9 +149,8 @@ def test_the_readers_training_begins_as_it_was_recorded_and_goes_on_where_it_was
         monkeypatch.setattr(reader_that_copies, "REACHED", tmp_path / name)
         (tmp_path / name).mkdir()
         for n_taken in stops:
-            _, losses, seen = reader_that_copies.learn_to_copy(tokens, None, lambda params: {"E": 0}, n_taken)
+            _, losses = reader_that_copies.learn_to_copy(tokens, None, n_taken)
         kept.append(losses)
-        assert seen == {"E": [0, 0, 0]}
     assert kept[0] == kept[1]
     np.testing.assert_allclose(kept[0], [7.778668, 7.809321, 7.806079, 7.677819], atol=2e-4)
 
@@ -169,21 +168,11 @@ def test_the_reader_loses_and_copies_what_was_recorded(params, held):
             assert found == [pytest.approx(share, abs=0.01), pytest.approx(lost, abs=0.01)]
 
 
-def test_made_up_names_and_words_cost_the_reader_what_was_recorded(params, held, tokenizer):
+def test_made_up_names_cost_the_reader_what_was_recorded(params, tokenizer):
     tokens = tokenizer.encode(novels.read_text())
     found = made_up_names.mentioned(params, tokenizer, np.bincount(tokens, minlength=len(tokenizer.words)))
     for key, recorded in COPIER["made-up names"].items():
         np.testing.assert_allclose(found[key], recorded, atol=0.02, err_msg=key)
-    heads = [tuple(map(int, head.split("."))) for head in READER["runs"]["heads that copy"]]
-    off = made_up_names.without_heads(params, tokenizer, heads, [])["copying"]
-    np.testing.assert_allclose(off, COPIER["made-up names, heads off"]["copying"], atol=0.02)
-    given = made_up_names.given_another(params, tokenizer, heads)
-    np.testing.assert_allclose(given, COPIER["made-up names, values of another"]["copying"], atol=0.02)
-    words = made_up_names.words_told_twice(params, tokenizer)
-    np.testing.assert_allclose(words, COPIER["made-up words told twice"], atol=0.02)
-    names = repeats.Names(held.rows.ravel(), tokenizer, repeats.names_of(tokens, tokenizer), 129)
-    for key, (count, loss) in made_up_names.in_passages(params, names).items():
-        assert [count, pytest.approx(loss, abs=0.02)] == COPIER["made-up names in passages"][key], key
 
 
 def test_the_reader_copies_names_that_no_novel_has_and_reads_novels_nearly_as_well():
@@ -192,10 +181,6 @@ def test_the_reader_copies_names_that_no_novel_has_and_reads_novels_nearly_as_we
     names = COPIER["made-up names"]
     assert names["second"][0] < 0.4 * names["another was read"][0] < 0.4 * names["by frequency"]
     assert abs(books["made-up names"]["second"][0] - books["made-up names"]["another was read"][0]) < 0.5
-    words = "made-up words told twice"
-    assert COPIER[words][1] < 0.6 * COPIER[words][2] < 0.6 * books[words][2]
-    without = COPIER["made-up names, heads off"]
-    assert without["copying"][1] < 0.1 < 0.6 < min(right for _, right, _ in without["others"])
 
 
 def test_a_page_can_have_the_reader_that_copies_instead():
@@ -213,16 +198,6 @@ def test_five_models_of_five_learn_to_copy_and_none_without_texts_told_twice():
         a_tenth, _, nine_tenths = run["change"]["second telling: a tenth, half, nine tenths"]
         assert run["change"]["one back: half"] < run["change"]["copying: half"] and nine_tenths - a_tenth <= 130
         assert_heads_copy(run["at the end"])
-
-
-def test_what_was_learned_stays_with_few_texts_told_twice():
-    for run, without in zip(THEN["with texts told twice"], THEN["without"]):
-        assert run["random, again"][-1] < 1.5 and set(run["at the end"]["heads that copy"])
-        assert_heads_copy(run["at the end"])
-        key = "named again, beside others"
-        assert run[key][0] > 2 > 1 > without[key][0]
-        names = [one["stood in the row"]["names, again"]["model"] for one in (run, without)]
-        assert names[0] < names[1] - 0.1
 
 
 def assert_heads_copy(end):

@@ -19,7 +19,7 @@ from attn.figures.press_train import TASKS
 from attn.parameters import flat
 from attn.training import batches, cross_entropy
 from attn.training import train as train_in_python
-from recordings import copying, held_heads, learning_to_attend
+from recordings import copying, gradients, held_heads, learning_to_attend, share_right
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_tables_of_the_ziggurat_reach_its_edges_and_its_tail(trainer):
 
 
 @pytest.mark.parametrize(("seed", "count", "length"), [(0, 7, 20), (99, 40, 20), (3, 1, 14)])
-def test_the_page_draws_the_rows_of_chapter_14(trainer, seed, count, length):
+def test_the_page_draws_the_rows_that_are_copied(trainer, seed, count, length):
     found = trainer(
         "(seed, ...sizes) => made.repeatedRows(made.defaultRng(seed), ...sizes).map((row) => [row.whole, row.targets])",
         *(seed, count, length),
@@ -74,7 +74,7 @@ def test_the_page_draws_the_rows_of_chapter_14(trainer, seed, count, length):
     assert_array_equal([targets for _, targets in found], np.where(known, rows[:, 1:], -1))
 
 
-def test_the_page_draws_the_sentences_of_chapter_12(trainer):
+def test_the_page_draws_the_sentences_about_it(trainer):
     found = trainer(
         """() => Object.entries(made.coreference(made.defaultRng(0))).map(([name, rows]) =>
           [name, rows.map((row) => row.tokens), rows.map((row) => row.targets[7])])"""
@@ -87,7 +87,7 @@ def test_the_page_draws_the_sentences_of_chapter_12(trainer):
     assert trainer("() => made.TASKS.noun.words") == list(corpus.words)
 
 
-def test_the_page_draws_the_sentences_of_chapter_9(trainer):
+def test_the_page_draws_the_fortunes(trainer):
     found = trainer(
         """() => { const { train, test } = made.fortunes(made.defaultRng(0));
           return [train.map((row) => row.whole), test.map((row) => row.whole), train[0].targets, test[0].targets]; }"""
@@ -220,36 +220,27 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
 # --- the whole run, in a page ----------------------------------------------------------------------------------------
 
 
-def small_tale(config, params, sentences):
-    """Return loss and gradients, as chapter 12 has them."""
-    with Tape() as tape:
-        logits = decoder(params, config, sentences[:, :-1])
-    loss, grad = cross_entropy(logits, sentences[:, 1:])
-    return loss, tape.gradients(params, (logits, grad))
-
-
 def chapter_run(task):
     """Return the losses of the chapter's own run, seed 0, and the share right on new rows."""
     rng = np.random.default_rng(0)
     if task == "copying":
         config, steps = copying.sizes({"n_layers": 2}), 300
         params = init_transformer(rng, config, dtype=np.float64)
-        data, gradients = (repeated(rng, 32) for _ in range(steps)), partial(copying.gradients, config, [])
-        run = train_in_python(params, gradients, data, steps, learning_rate=3e-3, warm_up=20)
-        return run.losses, copying.share_right(config, [], run.params)
+        data, copier = (repeated(rng, 32) for _ in range(steps)), partial(copying.model, config, [])
+        run = train_in_python(params, partial(gradients, copier), data, steps, learning_rate=3e-3, warm_up=20)
+        return run.losses, share_right(copier, run.params, *copying.TEST)
     if task == "fortunes":
         config, corpus = PressTrain(task).config, fortunes(np.random.default_rng(0))
         params = init_transformer(rng, config, dtype=np.float64)
         data = batches(rng, 300, 16, corpus.train["sentences"])
-        run = train_in_python(params, partial(small_tale, config), data, 300, learning_rate=1e-2, warm_up=20)
-        new = corpus.test["sentences"]
-        right = decoder(run.params, config, new[:, :-1]).argmax(axis=-1) == new[:, 1:]
-        return run.losses, right[:, 3:5].mean()
+        model = partial(copying.model, config, [])
+        run = train_in_python(params, partial(gradients, model), data, 300, learning_rate=1e-2, warm_up=20)
+        return run.losses, share_right(model, run.params, corpus.test["sentences"], np.s_[:, 3:5])
     config, steps, corpus = learning_to_attend.sizes(2, 64), 400, learning_to_attend.CORPUS
     params = init_transformer(rng, config, dtype=np.float64)
     data = batches(rng, steps, 64, corpus.train["sentences"], corpus.train["answers"])
-    gradients = partial(learning_to_attend.gradients, config)
-    run = train_in_python(params, gradients, data, steps, learning_rate=5e-3, warm_up=50)
+    find_it = partial(learning_to_attend.gradients, config)
+    run = train_in_python(params, find_it, data, steps, learning_rate=5e-3, warm_up=50)
     return run.losses, learning_to_attend.share_right(config, corpus.test, run.params)
 
 
@@ -325,9 +316,9 @@ def trained_in_python(figure):
     rng, rules = np.random.default_rng(figure.seed), (figure.held.get("1.0"), figure.held.get("2.0"))
     params = init_transformer(rng, figure.config, dtype=np.float64)
     data = (repeated(rng, 32) for _ in range(figure.steps))
-    gradients = partial(held_heads.gradients, figure.config, rules)
-    run = train_in_python(params, gradients, data, figure.steps, learning_rate=figure.rate, warm_up=20)
-    return run, held_heads.share_right(figure.config, rules, run.params)
+    copier = partial(held_heads.model, figure.config, rules)
+    run = train_in_python(params, partial(gradients, copier), data, figure.steps, learning_rate=figure.rate, warm_up=20)
+    return run, share_right(copier, run.params, *copying.TEST)
 
 
 def test_a_held_head_is_held_while_the_rest_learns(blank):

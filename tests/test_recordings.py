@@ -134,7 +134,7 @@ def test_a_rule_names_the_place_where_a_letter_looks():
 def test_the_depth_that_normalises_first_is_the_packages_decoder():
     rng = np.random.default_rng(0)
     params, tokens = init_transformer(rng, depth.sizes(3), dtype=float), rng.integers(18, size=(2, 6))
-    ours = depth.model(params, 3, "normalised, then added", tokens)
+    ours = depth.model(3, "normalised, then added", params, tokens)
     np.testing.assert_allclose(ours, decoder(params, depth.sizes(3), tokens), atol=1e-12)
-    others = [depth.model(params, 3, way, tokens) for way in depth.WAYS[:2]]
+    others = [depth.model(3, way, params, tokens) for way in depth.WAYS[:2]]
     assert all(np.abs(ours - other).max() > 0.1 for other in others)

@@ -5,11 +5,12 @@ import re
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from hands import page_of
 
-from book import build, spine
+from book import build, chapters, spine
 from book.execute import read
 
-CHAPTERS = build.chapters()
+CHAPTERS = chapters()
 SIDES = {
     path.stem: [head for head, cells in spine.sections(read(path)).items() if spine.is_side(cells)] for path in CHAPTERS
 }
@@ -96,7 +97,7 @@ def test_a_page_folds_its_side_paths_and_nothing_else_and_says_how_long_it_takes
 
 
 def test_a_link_to_a_side_path_opens_it(visit, book):
-    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), folded=True)
+    page = visit((book / page_of("queries_keys_values")).as_uri(), folded=True)
     fold = page.locator("section#the-cloth > details.attn-side")
     assert not fold.evaluate("fold => fold.open")
     page.evaluate("location.hash = '#the-cloth'")
@@ -105,7 +106,7 @@ def test_a_link_to_a_side_path_opens_it(visit, book):
 
 
 def test_paper_shows_what_is_folded(visit, book):
-    page = visit((book / "chapters/02_queries_keys_values.html").as_uri(), folded=True)
+    page = visit((book / page_of("queries_keys_values")).as_uri(), folded=True)
     page.emulate_media(media="print")
     assert page.locator("section#the-cloth .cell").first.is_visible()
     assert not page.locator("details.attn-side > summary").first.is_visible()

@@ -21,7 +21,7 @@ from attn.generation import Cache
 from attn.layers import feed_forward, layer_norm
 from attn.tape import leaves
 from attn.training import cross_entropy
-from book import build
+from book import chapter
 from book.execute import read
 
 POSITIONS = ["none", "learned", "sinusoid", "rotary", "relative"]
@@ -529,9 +529,9 @@ def test_a_part_without_any_parameter_is_no_parameter():
     assert_array_equal(decoder({**params, "notes": {}}, config, [1, 2]), decoder(params, config, [1, 2]))
 
 
-def test_the_layer_that_chapter_19_writes_for_pytorch_is_that_of_the_package():
+def test_the_layer_of_today_that_is_written_for_pytorch_is_that_of_the_package():
     torch = pytest.importorskip("torch")
-    prose = "\n".join(cell.source for cell in read(next(build.ROOT.glob("chapters/19_*.ipynb"))).cells)
+    prose = "\n".join(cell.source for cell in read(chapter("todays_models")).cells)
     code, names = re.search(r"```python\n(import torch\n.*?)```", prose, re.DOTALL)[1], {}
     exec(code, names)
     assert len(code.splitlines()) <= 40

@@ -4,7 +4,7 @@ import numpy as np
 
 from attn import decoder, switch_off
 from attn.course import novels
-from attn.course.novels import CONFIG, LENGTH
+from attn.course.novels import CONFIG
 from attn.generation import Cache, draw
 
 from .quotations import name, other_pairs
@@ -14,36 +14,15 @@ N_READ, N_NEW, SEEDS = 10, 60, range(6)
 FIRST = (novels.CLOSING, novels.OPENING, "\n")  # what may come first: a closing mark, an opening one, a paragraph's end
 
 
-def openings(text, tokenizer, n_after):
-    """Return where quotations are opened, with a token before them and `n_after` after: array, shape (n, 1); and what
-    `quotations` says of the text."""
-    marks, inside = novels.quotations(text, tokenizer)
-    starts = np.flatnonzero(inside & (marks == np.arange(len(text))))
-    return starts[(starts > 0) & (starts + n_after < len(text)), None], marks, inside
-
-
-def with_and_without_the_mark(params, tokenizer, text, interventions=()):
-    """Return how likely a closing mark is after the first ends of quotations, and then without the opening mark."""
-    starts, marks, inside = openings(text, tokenizer, LENGTH // 2)
-    places = starts + np.arange(-1, LENGTH // 2)  # from the token before the mark on
-    ends = np.isin(text[places], [tokenizer.words.index(word) for word in novels.ENDS])
-    counts = ends & inside[places] & (marks[places] == starts)
-    both = [(places, counts), [np.delete(part, 1, axis=1) for part in (places, counts)]]
-    return [mean(novels.closing(params, text[at], tokenizer, interventions)[here]) for at, here in both]
-
-
-def closes(params, tokenizer, text, interventions=()):
-    """Return how often the model, which goes on from the beginnings of quotations, closes them as its next mark."""
-    read = beginnings(tokenizer, text)[:, : N_READ + 2]
-    return first_marks(written(params, read, interventions), tokenizer)[0]
-
-
 def beginnings(tokenizer, text):
     """Return what is read of each quotation that is still open then, and what the author has written on: array of int,
     shape (n, N_READ + 2 + N_NEW). The token before the mark is read as well."""
-    places = openings(text, tokenizer, N_READ + N_NEW)[0] + np.arange(-1, N_READ + 1 + N_NEW)
+    marks, inside = novels.quotations(text, tokenizer)
+    starts = np.flatnonzero(inside & (marks == np.arange(len(text))))
+    starts = starts[(starts > 0) & (starts + N_READ + N_NEW < len(text)), None]
     ends = [tokenizer.words.index(word) for word in FIRST]
-    return text[places[~np.isin(text[places[:, 2 : N_READ + 2]], ends).any(axis=1)]]
+    texts = text[starts + np.arange(-1, N_READ + 1 + N_NEW)]
+    return texts[~np.isin(texts[:, 2 : N_READ + 2], ends).any(axis=1)]
 
 
 def written(params, read, interventions=(), seed=0):

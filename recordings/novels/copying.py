@@ -1,11 +1,8 @@
-"""Whether a model copies what it has read, names and rare tokens; and where a head looks that finds no mark."""
+"""Whether a model copies what it has read, names and rare tokens."""
 
 import re
 
 import numpy as np
-
-from attn.course import novels
-from attn.course.novels import LENGTH
 
 from .places import compared
 from .reading import FAMILIES, NAMED_TWICE, mean, next_logits
@@ -86,27 +83,3 @@ def stood_before(rows):
     """Return whether each next token has stood in its row: from shape (n_rows, length + 1) to bool (n_rows, length)."""
     same = rows[:, 1:, None] == rows[:, None, :-1]
     return (same & np.tri(rows.shape[1] - 1, dtype=bool)).any(axis=-1)
-
-
-# --- where a head looks if the paragraph has no mark -----------------------------------------------------------------
-
-
-def without_a_mark(params, tokenizer, held, layer, head):
-    """Return what a head attends to at ends of clauses whose paragraph has no mark in the row.
-
-    Returns
-    -------
-    dict
-        By what is attended to: how many places have such a token behind them in the row, the head's mean weight on all
-        of these together there, and at how many of all places the largest weight is on one.
-    """
-    words = np.array(tokenizer.words)[held.rows[:, :-1]]
-    keys = {"marks of earlier paragraphs": held.opening_marks | held.closing_marks, "ends of lines": words == "\n"}
-    row, place = np.nonzero(held.narration)
-    weights = novels.looks_from(params, held.rows[:, :-1], held.narration)[:, layer - 1, head]
-    most, found = weights.argmax(axis=-1), {}
-    for kind, at in keys.items():
-        behind = at[row] & (np.arange(LENGTH) <= place[:, None])
-        there = behind.any(axis=-1)
-        found[kind] = [int(there.sum()), mean((weights * behind).sum(axis=-1)[there]), int(at[row, most].sum())]
-    return {"places": len(row), **found}

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from attn import Tape, decoder, init_transformer
+from attn import decoder, init_transformer
 from attn.course.novels import CONFIG, LENGTH
 from attn.threads import on_one_thread
-from attn.training import Adam, cross_entropy, schedule
+from attn.training import Adam, schedule
+from recordings import gradients
 
 REACHED = Path(__file__).resolve().parents[2] / "_build" / "novels"
 STEPS, ROWS = 2539, 24
@@ -23,11 +24,8 @@ def batch(tokens, seed, step):
     return tokens[starts[:, None] + np.arange(LENGTH + 1)]
 
 
-def gradients(params, rows):
-    with Tape() as tape:
-        logits = decoder(params, CONFIG, rows[:, :-1])
-    loss, grad = cross_entropy(logits, rows[:, 1:])
-    return loss, tape.gradients(params, (logits, grad))
+def model(params, tokens):
+    return decoder(params, CONFIG, tokens)
 
 
 @on_one_thread
@@ -43,7 +41,7 @@ def learn_to_read(seed, tokens, n_taken=STEPS):
     with tqdm(total=STEPS, initial=len(losses), desc=f"seed {seed}", smoothing=0) as bar:
         while len(losses) < n_taken:
             step = len(losses) + 1
-            loss, grads = gradients(adam.params, batch(tokens, seed, step))
+            loss, grads = gradients(model, adam.params, batch(tokens, seed, step))
             adam.step(grads, 3e-3 * schedule(step, STEPS, 150), clip=1.0)
             losses.append(loss)
             bar.update()

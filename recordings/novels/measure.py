@@ -1,10 +1,12 @@
-"""What is measured of a model that has read six novels: at each of its marks, at its end, and rounded to bytes."""
+"""What is measured of a model that has read six novels: at each of its marks, at its end, and rounded to bytes.
+
+A first version measured more, which no page shows; novels.json is of that version, and holds it as well.
+"""
 
 from functools import partial
 
 import numpy as np
 
-from attn import switch_off
 from attn.course import novels
 
 from . import continuing, copying, counting, exchange, places, quotations, reading, writing
@@ -17,8 +19,6 @@ def measure(seed, tokenizer, held):
     found = measure_at_marks(seed, tokenizer, held)
     weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
     quoting = quotations.most_on_the_mark(found["on the mark"][-1])
-    both_off = [switch_off(*head) for head in quoting]
-    others_off = [[switch_off(*head) for head in pair] for pair in quotations.other_pairs(quoting)]
     return found | {
         "quoting": [quotations.name(head) for head in quoting],
         "off": quotations.measure_heads(params, tokenizer, held, quoting),
@@ -26,15 +26,10 @@ def measure(seed, tokenizer, held):
         "by distance": quotations.on_the_mark_by_distance(weights, held, *quoting[0]),
         "forbidden": quotations.measure_edges(params, tokenizer, held, quoting),
         "closing, reading few": quotations.measure_context(params, tokenizer, held),
-        "with the mark, without": continuing.with_and_without_the_mark(params, tokenizer, text),
-        "with the mark, without: both off": continuing.with_and_without_the_mark(params, tokenizer, text, both_off),
-        "closes: all on, both off": [continuing.closes(params, tokenizer, text, off) for off in ([], both_off)],
-        "closes: other pairs off": [continuing.closes(params, tokenizer, text, pair) for pair in others_off],
         "told: once, again, behind others": reading.read_twice(params, text),
         "last 20 tokens behind": reading.loss_by_context(params, held),
         "she, not he: women": reading.she_not_he(params, tokenizer, reading.WOMEN),
         "she, not he: men": reading.she_not_he(params, tokenizer, reading.MEN),
-        "named again": reading.named_again(params, tokenizer),
     }
 
 
@@ -89,5 +84,4 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
         "one back": writing.one_back(params, tokenizer, held, *quoting[0]),
         "named again, beside others": copying.named_again(params, tokenizer),
         "stood in the row": copying.repeated(beside_five, rows, tokenizer, often),
-        "without a mark": copying.without_a_mark(params, tokenizer, held, *quoting[0]),
     }

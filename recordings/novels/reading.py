@@ -106,10 +106,3 @@ def she_not_he(params, tokenizer, names):
     she, he = (tokenizer.words.index(word) for word in (" she", " he"))
     logits = [next_logits(params, tokenizer, THEN_WHO, name) for name in names]
     return [mean(one[:, she] - one[:, he], 3) for one in logits]
-
-
-def named_again(params, tokenizer):
-    """Return the share of the families that are, where they were named before, the likeliest of all to be named."""
-    tokens = [tokenizer.words.index(f" {name}") for name in FAMILIES]
-    chosen = [next_logits(params, tokenizer, NAMED_TWICE, name)[:, tokens].argmax(axis=1) for name in FAMILIES]
-    return mean(np.array(chosen) == np.arange(len(FAMILIES))[:, None])

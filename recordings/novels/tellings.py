@@ -128,7 +128,7 @@ def second_telling(params, told, heads):
 
 
 def without_heads(params, told, one_back, copying):
-    """Return what the second telling becomes without heads, and with few heads alone in all layers but the first.
+    """Return what the second telling becomes without heads, and with these alone in all layers but the first.
 
     Returns
     -------
@@ -136,9 +136,8 @@ def without_heads(params, told, one_back, copying):
         By kind of text and by what is off: the share right, and the loss; for other heads a list of these.
     """
     others = other_sets([*one_back, *copying], len(copying))
-    alone = {"none": [], "copying": copying, "one back": one_back, "both": [*one_back, *copying]}
     off = {"nothing": [], "copying": copying, "one back": one_back}
-    off |= {f"all but {key}": [head for head in LATER if head not in kept] for key, kept in alone.items()}
+    off["all but both"] = [head for head in LATER if head not in [*one_back, *copying]]
     found = {}
     for kind, one in told.items():
         found[kind] = {key: second_telling(params, one, heads) for key, heads in off.items()}

@@ -2,27 +2,22 @@
 
     .venv/bin/python -m recordings.novels.told_twice
 
-takes about three quarters of an hour, and writes attn/data/recordings/told_twice.json. Whoever stops it goes on later
-behind the last model that was measured.
+takes about three quarters of an hour, and writes attn/data/recordings/told_twice.json.
 """
-
-import json
-import time
-from pathlib import Path
 
 import numpy as np
 
 from attn.course import novels
-from attn.course.recordings import mean_losses, write_recording
+from attn.course.recordings import mean_losses, record
 from attn.threads import on_one_thread
 from attn.training import Adam
+from recordings import gradients
 
-from .learn import REACHED, gradients, keep
+from .learn import model
 from .repeats import passage, passage_again, passages, random_again
 from .tellings import changes, exchanged, heads_of, named, texts, watch, without_heads
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md; and random tokens"
-FOLDER = Path(__file__).parent
 EVERY, SEEDS, STEPS = 10, range(5), 400
 KINDS = {"with texts told twice": (2,), "without": (0,), "told once": (1,)}  # how often
 LENGTH, ROWS = 48, 24
@@ -50,13 +45,11 @@ def learn(seed, often, n_taken=STEPS):
     told = texts(held)
     adam, losses, seen = Adam(novels.read_model(seed)), [], [watch(novels.read_model(seed), held, told)]
     for step in range(1, n_taken + 1):
-        loss, grads = gradients(adam.params, batch(rng, tokens, often))
+        loss, grads = gradients(model, adam.params, batch(rng, tokens, often))
         adam.step(grads, 3e-3 * min(1, step / 30), clip=1.0)
         losses.append(loss)
         if step % EVERY == 0:
             seen.append(watch(adam.params, held, told))
-    if n_taken == STEPS:
-        keep(reached_by(seed, often), **adam.state())
     seen = {key: [one[key] for one in seen] for key in seen[0]}
     return {
         "seed": seed,
@@ -65,11 +58,6 @@ def learn(seed, often, n_taken=STEPS):
         **({"change": changes(seen, EVERY)} if often == 2 else {}),
         "at the end": worth(adam.params, told),
     }
-
-
-def reached_by(seed, often):
-    """Return the name of the file that holds what a model has reached: it lies beside those of its first training."""
-    return f"seed {seed}, texts told {often} times"
 
 
 def worth(params, told):
@@ -82,26 +70,5 @@ def worth(params, told):
     return found
 
 
-def measure_all(name, learn, kinds, **more):
-    """Measure all models of these kinds, where it was stopped, and write the recording."""
-    folder = REACHED.parent / name
-    folder.mkdir(parents=True, exist_ok=True)
-    for kind, how in kinds.items():
-        for seed in SEEDS:
-            path = folder / f"{seed} {kind}.json"
-            if not path.exists():
-                began = time.time()
-                found = learn(seed, *how)
-                path.write_text(json.dumps({"seconds": time.time() - began, "run": found}), encoding="utf-8")
-    kept = {
-        kind: [json.loads((folder / f"{seed} {kind}.json").read_text(encoding="utf-8")) for seed in SEEDS]
-        for kind in kinds
-    }
-    start = time.time() - sum(one["seconds"] for ones in kept.values() for one in ones)
-    runs = {kind: [one["run"] for one in ones] for kind, ones in kept.items()}
-    write_recording(name, FOLDER / f"{name}.py", runs, source=SOURCE, licence="CC BY 4.0", start=start, **more)
-
-
 if __name__ == "__main__":
-    REACHED.mkdir(parents=True, exist_ok=True)
-    measure_all("told_twice", learn, KINDS, every=EVERY)
+    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)
