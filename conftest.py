@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(items):
 
 
 class Together(LoadScopeScheduling):
-    """One core runs all cells of a notebook, or all tests of JupyterLab; any other test runs on the core that is free."""
+    """One core runs all cells of a notebook, one all tests of JupyterLab, and any other test the core that is free."""
 
     def _split_scope(self, nodeid):
         path = nodeid.partition("::")[0]
