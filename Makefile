@@ -91,7 +91,7 @@ lab: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
 	$(BIN)/jupyter lab $(AS_ROOT) chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed
-	$(BIN)/python -m book.execute $(CHAPTERS)
+	$(BIN)/python -m book.execute $(CHAPTERS) book/template.ipynb
 	$(BIN)/python -m book.ledger
 	$(BIN)/python -m book.references
 
