@@ -10,18 +10,24 @@ NUMBERS := $(foreach name,$(notdir $(CHAPTERS)),$(firstword $(subst _, ,$(name))
 LAB := lab/*/*/*
 LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
 
+# Whose arithmetic OpenBLAS and NumPy imitate in `make variants`, and what NumPy must not use there. Sandybridge has no
+# fused multiply-add, and still runs as fast; Nehalem and Prescott have no AVX either.
+PROCESSOR := $(if $(filter x86_64,$(shell uname -m 2>/dev/null)),Sandybridge)
+NEWER = X86_V4 AVX512_ICL AVX512_SPR $(if $(filter Nehalem Prescott,$(PROCESSOR)),X86_V3)
+OLDER = $(if $(PROCESSOR),OPENBLAS_CORETYPE=$(PROCESSOR) NPY_DISABLE_CPU_FEATURES="$(NEWER)")
+
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help torch book pdf check test test-all kernels bench lab record novels lock clean
+.PHONY: help torch book pdf check test test-all variants bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
 	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
-	@echo "make test    check package, book and pages (six minutes)"
-	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, the chapters from the installed package"
-	@echo "make kernels run all chapters as each processor computes that this one can imitate (ten minutes)"
+	@echo "make test    check package, chapters, book and pages (eight minutes)"
+	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, and make variants"
+	@echo "make variants [PROCESSOR=Nehalem]   run the chapters solved, without side paths, as an older processor computes"
 	@echo "make torch   install PyTorch, with which the tests then compare the package"
 	@echo "make bench   measure the speed of package, build and pages; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
@@ -60,15 +66,20 @@ test test-all: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/python -m book.build
-	$(BIN)/python -m pytest $(if $(filter test,$@),-m "not (lab or firefox or kernel or small_book or repository)")
+	$(BIN)/python -m pytest --nbval $(if $(filter test,$@),-m "not (lab or firefox or small_book or repository)")
+	$(if $(filter test-all,$@),$(MAKE) variants)
 
-kernels: .venv/installed
-	$(BIN)/python -m pytest tests/test_kernels.py --kernels all -k from_the_package
+# From the package as pip installs it, in folders with nothing else.
+variants: .venv/installed
+	$(BIN)/python -m tests.variants
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --upgrade --target _build/installed .
+	PYTHONPATH=$(CURDIR)/_build/installed $(OLDER) $(BIN)/python -m pytest --nbval _build/solved _build/spine
 
 check: .venv/installed
 	@$(if $(filter $(NUMBERS),$(CHAPTER)),,echo "CHAPTER must be one of $(NUMBERS), but is '$(CHAPTER)'." >&2; exit 1)
 	$(BIN)/python -m book.build
-	$(BIN)/python -m pytest tests/test_notebooks.py tests/test_kernels.py tests/test_book.py -k $(CHAPTER)_
+	$(BIN)/python -m tests.variants
+	$(BIN)/python -m pytest --nbval tests/test_notebooks.py tests/test_book.py chapters _build/solved _build/spine -k $(CHAPTER)_
 
 bench: book
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
@@ -80,7 +91,7 @@ lab: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
 	$(BIN)/jupyter lab $(AS_ROOT) chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed
-	$(BIN)/python -m book.execute $(CHAPTERS)
+	$(BIN)/python -m book.execute $(CHAPTERS) book/template.ipynb
 	$(BIN)/python -m book.ledger
 	$(BIN)/python -m book.references
 

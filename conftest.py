@@ -4,20 +4,24 @@ import functools
 import gzip
 import http.server
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import hypothesis
 import matplotlib
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from attn.threads import ONE_THREAD
 from book import build
 from book import execute as notebooks
 from book.pdf import find_chromium
+from book.prose import CLOCK
 
 hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
 hypothesis.settings.load_profile("steady")
@@ -26,6 +30,7 @@ os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
+MEGABYTES = 700  # that the kernel of a chapter may take
 NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
     "book": "reads the book as make book leaves it",
     "browser": "opens Chromium",
@@ -40,30 +45,51 @@ UNFOLD = """addEventListener("DOMContentLoaded", () =>
   document.querySelectorAll("details.attn-side").forEach((side) => (side.open = true)))"""
 
 
-def pytest_addoption(parser):
-    told = "as the furthest family of processors: the quick chapters, or those that train for long; or all as each"
-    parser.addoption("--kernels", choices=["quick", "long", "all"], default="quick", help=told)
+def is_cell(item):
+    return item.path.suffix == ".ipynb"
 
 
 def pytest_configure(config):
     for mark, meaning in {**NEEDS, "core": "does none of this"}.items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
-    config.addinivalue_line("markers", "xdist_group(name): runs on one core with the others of the group")
 
 
 def pytest_itemcollected(item):
     """Mark a test by what it asks for, so that no mark can be forgotten: `-m core`, `-m "not browser"`."""
-    asked = getattr(item, "fixturenames", ())  # a doctest asks for nothing
+    asked = ["kernel"] if is_cell(item) else getattr(item, "fixturenames", ())  # a doctest asks for nothing
     for mark in [name for name in NEEDS if name in asked] or ["core"]:
         item.add_marker(mark)
-    if "lab" in asked:  # JupyterLab starts once; each other test runs on the core that is free
-        item.add_marker(pytest.mark.xdist_group("lab"))
+    if is_cell(item) and CLOCK in item.cell.metadata.get("tags", []):
+        item.options["check"] = False  # nbval's, as its tag nbval-ignore-output sets it
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Let the first cell fail after which a kernel has taken too much memory; Linux tells."""
+    yield
+    if is_cell(item) and sys.platform == "linux":
+        status = Path(f"/proc/{item.parent.kernel.km.provisioner.pid}/status").read_text(encoding="utf-8")
+        taken = int(re.search(r"VmHWM:\s*(\d+)", status)[1]) // 1000
+        if taken > MEGABYTES:
+            pytest.fail(f"The kernel has taken {taken} MB, and a chapter may take {MEGABYTES}.")
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest: the tests of JupyterLab, which share one core, and the chapters on the other."""
-    longest = {"test_lab.py": 0, "test_kernels.py": 1}
-    items.sort(key=lambda item: longest.get(item.path.name, len(longest)))
+    """Begin with what takes longest: the tests of JupyterLab, and the last chapters, which train models."""
+    items.sort(key=lambda item: (item.path.name == "test_lab.py", item.path.stem * is_cell(item)), reverse=True)
+
+
+class Together(LoadScopeScheduling):
+    """One core runs all cells of a notebook, one all tests of JupyterLab, and any other test the core that is free."""
+
+    def _split_scope(self, nodeid):
+        path = nodeid.partition("::")[0]
+        return path if path.endswith((".ipynb", "test_lab.py")) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

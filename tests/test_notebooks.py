@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 import yaml
-from solve import ANSWERS, names, solve
+from variants import ANSWERS, names, solve
 
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
@@ -215,7 +215,7 @@ def test_code_that_is_the_lesson_fits_the_page(path):
 
 @each(NOTEBOOKS)
 def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
-    """Whether the solution is right is seen where the chapter is run with it: in _build/solved."""
+    """Whether the solution is right is seen where the chapter is run with it: tests/variants.py."""
     notebook = read(path)
     found = exercises(notebook)
     assert len(found) == len(names(notebook)), (

@@ -1,13 +1,19 @@
-"""Chapters with the solutions in place of the dots, and with other answers; the tests run these from top to bottom."""
+"""The chapters with the solutions in place of the dots, whole and without their side paths.
+
+`python -m tests.variants` writes them to _build, and `pytest --nbval _build/solved _build/spine` runs them.
+"""
 
 import re
+import shutil
 from pathlib import Path
 
 import nbformat
 import yaml
 
-from book.execute import exercises
+from book import build, spine
+from book.execute import exercises, read
 
+SOLVED, SPINE = build.BUILD / "solved", build.BUILD / "spine"
 ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
 NAME = re.compile(r"^### (.*)$", re.MULTILINE)
 TRIALS = """import warnings
@@ -43,3 +49,29 @@ def solve(notebook, answers):
         trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[name]), id=f"trials-{number}")
         notebook.cells.insert(notebook.cells.index(check) + 1, trials)
     return notebook
+
+
+def on_the_spine(notebook):
+    """Return a chapter without its side paths and the exercises for them."""
+    kept = []
+    for cells in spine.sections(notebook).values():
+        aside = False
+        for cell in [] if spine.is_side(cells) else cells:
+            if cell.cell_type == "markdown" and "### " in cell.source:
+                aside = "*For the side path" in cell.source
+            kept += [] if aside else [cell]
+    return nbformat.v4.new_notebook(cells=kept, metadata=notebook.metadata)
+
+
+def main():
+    for folder in (SOLVED, SPINE):
+        shutil.rmtree(folder, ignore_errors=True)  # chapters may have had other names
+        folder.mkdir(parents=True)
+    for path in build.chapters():
+        solved = solve(read(path), ANSWERS[path.name[:2]])
+        nbformat.write(solved, SOLVED / path.name)
+        nbformat.write(on_the_spine(solved), SPINE / path.name)
+
+
+if __name__ == "__main__":
+    main()
