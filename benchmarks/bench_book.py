@@ -1,24 +1,9 @@
-"""The book: how long an author waits for it, and how long a reader for a page of it. The project is left as it is."""
-
-import json
-import os
-import subprocess
-import sys
-import time
+"""How long a reader waits for a page of the book."""
 
 import pytest
 
-from book import build
+from book import chapters
 
-IN_PARTS = """
-import json, resource, sys, time
-from book import build
-start = time.perf_counter()
-build.execute_chapters()
-children = resource.getrusage(resource.RUSAGE_CHILDREN)
-build.build_pages(build.sources())
-print(json.dumps([time.perf_counter() - start, children.ru_utime + children.ru_stime]))
-"""
 SHIFTS = """
 window.shifts = [];
 const observer = new PerformanceObserver((list) => window.shifts.push(...list.getEntries()));
@@ -31,22 +16,7 @@ WAITED = """() => ({
 })"""
 
 
-def test_make_book(repository, report):
-    cold = subprocess.run(
-        [sys.executable, "-c", IN_PARTS], cwd=repository, capture_output=True, encoding="utf-8", check=True
-    )
-    wall, processor = json.loads(cold.stdout.splitlines()[-1])
-    ratio = wall / (processor / os.cpu_count())
-    report(f"make book, cold: {wall:.0f} s, {ratio:.2f} of the chapters' processor time ÷ cores (to reach: 1.5)")
-
-
-def test_make_book_again(book, report):
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "book.build"], cwd=build.ROOT, capture_output=True, check=True)
-    report(f"make book, nothing changed: {time.perf_counter() - start:.1f} s (to reach: 4)")
-
-
-@pytest.mark.parametrize("path", build.chapters(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_a_page(packed, address, browser, path, report):
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page, requested = context.new_page(), []

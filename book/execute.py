@@ -22,14 +22,13 @@ from PIL import Image, ImageColor
 from attn.course.plots import COLORS, MINUS, NEUTRAL, PLUS
 from attn.threads import ONE_THREAD
 
-from . import ROOT
+from . import ROOT, chapters
 
 PICTURE = "image/png"
 WIDTH = 510  # pixels of a committed picture: at most 60 kB a chapter, and its numbers can be read
 GREYS = ["#ffffff", "#c8c8c8", "#828282", "#1b1b1b"]
 TINTS = [(COLORS["weight"], 0.18, 0.36, 0.55), (PLUS, 0.3, 0.6), (MINUS, 0.3, 0.6)]  # with their shares on white
 SECONDS = 600  # that a cell may take, also on a busy machine
-MEGABYTES = 700  # that the kernel of a chapter may use
 STEADY = {  # of a kernel: each has one core, waits without a bar of progress, and dates nothing
     **ONE_THREAD,
     "TQDM_DISABLE": "1",
@@ -58,10 +57,6 @@ def read(path):
                 f"A formula of {path.name} is not closed: there is an odd number of $ in\n{cell.source}"
             )
     return notebook
-
-
-def chapters():
-    return sorted(ROOT.glob("chapters/[!_]*.ipynb"))
 
 
 def digest(*patterns):
@@ -107,12 +102,6 @@ def fill_cache():
             told = cache.get_project_record(str(path)).traceback or "Its kernel died, or a cell took too long."
             raise ChapterFailed(f"A cell of {path.name} failed.\n{told}")
         print(f"executed {path.name}", flush=True)
-    if sys.platform == "linux":
-        import resource  # not on Windows
-
-        used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000
-        if used > MEGABYTES:
-            raise ChapterFailed(f"A kernel used {used} MB, and may use {MEGABYTES}.")
 
 
 def execute(path, folder=None):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 
-from . import build
+from . import ROOT, chapters
 from .execute import ChapterFailed, exercises, read
 
 PACKED = """# Run this cell after yours to check the answer.
@@ -34,11 +34,11 @@ def main(folder):
     if folder.exists():
         sys.exit(f"{folder} is there already: name a folder that is not, so that nothing in it is lost.")
     try:
-        copies = {path.name: without_answers(read(path)) for path in build.chapters()}
+        copies = {path.name: without_answers(read(path)) for path in chapters()}
     except ChapterFailed as error:
         sys.exit(str(error))
     folder.mkdir(parents=True)
-    for page in (build.ROOT / "chapters").glob("*.md"):
+    for page in (ROOT / "chapters").glob("*.md"):
         shutil.copy(page, folder)
     for name, notebook in copies.items():
         nbformat.write(notebook, folder / name)

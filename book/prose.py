@@ -7,8 +7,8 @@ import re
 import yaml
 from sphinx.util import logging
 
-from . import ROOT
-from .execute import chapters, executed, read
+from . import ROOT, chapters, number_of
+from .execute import executed, read
 
 GUESSES = re.compile(r'<div data-(?:explorable="guess"|answer=)')
 CLOCK = "clock"  # tag of a cell whose output depends on the clock
@@ -102,7 +102,7 @@ def warn_of_numbers(app, env):
         for number, sentence in unprinted(read(path), run).items():
             warn("no cell prints %g, told in %r", number, sentence, location=str(path))
     for row in yaml.safe_load((ROOT / "chapters" / "ledger.yml").read_text(encoding="utf-8")):
-        cells = [cell for path, run in found.items() if int(path.name[:2]) in row["shown"] for cell in run.cells]
+        cells = [cell for path, run in found.items() if number_of(path) in row["shown"] for cell in run.cells]
         for number, sentence in missing([row.get("found", ""), row.get("real", "")], shown(cells)).items():
             warn("%s: no cell prints %g, told in %r", row["id"], number, sentence, location="chapters/ledger.yml")
 

@@ -1,6 +1,5 @@
 """The head of each page: the loom, with what a chapter explains lit, and the strip of all chapters."""
 
-import re
 from functools import cache
 from html import escape
 

@@ -14,6 +14,7 @@ from attn.figures import (
     ClockExplorer,
     CostExplorer,
     GaugeExplorer,
+    Guess,
     HeadGuess,
     HeadsExplorer,
     MaskExplorer,
@@ -140,6 +141,9 @@ def one_of_each():
         "clocks": ClockExplorer(4, 9, 40, entries=6),
         "stepper": stepper(),
         "head_guess": head_guess(),
+        "guess": Guess(
+            "tired", ["the *dog*", "the <b>cat"], answer={"right": "the <b>cat", "why": {"the dog": "Hungry."}}
+        ),
         "todays_layer": TodaysLayer(),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
     }
@@ -165,6 +169,9 @@ OTHERS = [  # states that no move below leads to
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True, False, False]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True] * 3, puzzle=[]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="learning", E=[-1, 1]),
+    Guess("mice", scale=[0, 10], unit=" mice", said=[9], answer={"right": 3, "why": {"high": "Cats sleep a lot."}}),
+    Guess("awake", scale=[0, 1], digits=2, at=[0, 12, 24], across="hour", along="share", said=[[0.5, 1, 0]]),
+    Guess("where", rows=["cat", "mat"], columns=["cat", "mat"], said=[None], answer={"right": "mat → cat", "why": {}}),
     SoftmaxExplorer(list("abcdef"), [0] * 6, knobs=True),  # more labels than there is room for above one dot
     BlocksExplorer([[0.25], [2]], [[[1, -1.5]], [[3, 0]]], apart=1, entry=1),
 ]
@@ -401,6 +408,7 @@ MOVES = {
         (press, "RMSNorm"),
     ],
     "self_check": [(press, "2"), (press, "22"), (press, "11")],
+    "guess": [(press, "the dog")],
     "novel_reader": [
         (touch, TOKEN, 3),
         (press, "Head 2.1: show where it looks"),

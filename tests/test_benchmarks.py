@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from benchmarks import bench_book, bench_waiting
-from book import build
+from book import build, chapters
 
 ALONE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
 
@@ -21,5 +21,5 @@ def test_a_training_is_timed():
 
 def test_a_page_is_timed(packed, address, browser):
     lines = []
-    bench_book.test_a_page(packed, address, browser, build.chapters()[0], lines.append)
+    bench_book.test_a_page(packed, address, browser, chapters()[0], lines.append)
     assert lines[0].startswith("01_why_words_need_context")

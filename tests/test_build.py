@@ -14,7 +14,6 @@ import yaml
 from bs4 import BeautifulSoup
 from filelock import FileLock
 
-from benchmarks import bench_book
 from book import build, formulas, ledger
 from book import execute as notebooks
 from book.repository import origin, public_address
@@ -112,7 +111,7 @@ def test_the_command_of_jupyter_book_builds_the_same_book(small_book):
 
 
 def test_a_chapter_is_executed_again_for_its_code_and_the_package_and_not_for_its_prose(small_book):
-    executed, fill = "executed 01_one.ipynb", "__import__('book.execute').execute.fill_cache()"
+    executed, fill = "executed 01_one.ipynb", "build.fill_cache()"
     assert executed in asks(small_book, fill)
     write_chapter(small_book, "print(1 + 1)", "# One\n\nAnother chapter.")
     assert executed not in asks(small_book, fill)
@@ -400,16 +399,3 @@ def test_the_core_of_the_tests_asks_for_no_browser_no_kernel_and_no_book():
     found = set(re.findall(r"::(\w+)", run.stdout))
     assert "test_an_answer_that_does_not_fit_is_refused" in found
     assert "test_just_show_me_says_what_it_is_and_counts_as_no_guess" not in found
-
-
-def test_the_bench_times_a_build_from_nothing_and_one_with_nothing_to_do(small_book, book):
-    lines = []
-    bench_book.test_make_book(small_book, lines.append)
-    bench_book.test_make_book_again(book, lines.append)
-    assert [line.split(":")[0] for line in lines] == ["make book, cold", "make book, nothing changed"]
-
-
-def test_the_copy_that_the_bench_builds_holds_all_that_the_book_is_made_from(repository, monkeypatch):
-    made_from = build.digest(*build.MADE_FROM)
-    monkeypatch.setattr(build, "ROOT", repository)
-    assert build.digest(*build.MADE_FROM) == made_from, "git does not track something of it"

@@ -13,9 +13,9 @@ import pytest
 from traitlets import TraitError
 
 from attn.figures import Guess, answer_to
-from book import execute
+from book import chapters, execute
 
-CHAPTERS = execute.chapters()
+CHAPTERS = chapters()
 ASKS = "**Before you read on:**"
 MOUNT = re.compile(r'<div data-(explorable="guess"|answer="[a-z0-9-]+")><script type="application/json">(.*?)</script>')
 

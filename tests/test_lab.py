@@ -12,9 +12,9 @@ import urllib.request
 
 import nbformat
 import pytest
+from book.guesses import guess_in, judged
 
 from book import build
-from book.guesses import guess_in, judged
 from book.ledger import slug
 
 CHAPTER = build.ROOT / "chapters/02_queries_keys_values.ipynb"

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from book import build, spine
+from book import build, chapters, spine
 from book.execute import exercises, read
 
 SOLVED, SPINE = build.BUILD / "solved", build.BUILD / "spine"
@@ -67,7 +67,7 @@ def main():
     for folder in (SOLVED, SPINE):
         shutil.rmtree(folder, ignore_errors=True)  # chapters may have had other names
         folder.mkdir(parents=True)
-    for path in build.chapters():
+    for path in chapters():
         solved = solve(read(path), ANSWERS[path.name[:2]])
         nbformat.write(solved, SOLVED / path.name)
         nbformat.write(on_the_spine(solved), SPINE / path.name)
