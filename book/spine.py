@@ -68,8 +68,7 @@ def cost(cell):
 def minutes(cells):
     """Return how long a reader takes for cells who makes every guess and moves every figure, but takes no side path."""
     cells = [cell for cell in cells if "remove-cell" not in cell.metadata.get("tags", [])]
-    asked = [cell.outputs[0].data["text/plain"] for cell in cells if kind_of(cell) == "guess"]
-    prose = "\n".join([*(cell.source for cell in cells if cell.cell_type == "markdown"), *asked])
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     words = len(UNREAD.sub("", prose).split())
     return words / WORDS_PER_MINUTE + sum(map(cost, cells))
 
