@@ -145,13 +145,10 @@ def answer_to(id, found, *, values=None, why=None):
     expected = {*guess.choices} if guess.choices else {"low", "high"}
     if unknown := {*why} - expected:
         raise ValueError(f"{id} can be answered by {sorted(expected)}, but there is a reason for {sorted(unknown)}")
-    right = (
-        _choice(guess, found, values)
-        if guess.choices
-        else _number(guess, found)
-        if guess.scale
-        else _place(guess, found)
-    )
+    if guess.choices:
+        right = _choice(guess, found, values)
+    else:
+        right = _number(guess, found) if guess.scale else _place(guess, found)
     guess.answer = {"right": right, "why": {said.replace("*", ""): reason for said, reason in why.items()}}
     return Answer(guess)
 
