@@ -106,7 +106,8 @@ def test_the_command_of_jupyter_book_builds_the_same_book(small_book):
     whole = contents(pages)
     shutil.rmtree(small_book / "_build")
     program = Path(sys.executable).with_name("jupyter-book")
-    subprocess.run([program, "build", ".", "-W", "-n"], cwd=small_book, check=True)
+    command = [program, "build", ".", "-W", "-n"]
+    subprocess.run(command, cwd=small_book, env={**os.environ, "PYTHONPATH": str(small_book)}, check=True)
     assert contents(pages) == whole
 
 
