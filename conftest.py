@@ -45,8 +45,8 @@ UNFOLD = """addEventListener("DOMContentLoaded", () =>
   document.querySelectorAll("details.attn-side").forEach((side) => (side.open = true)))"""
 
 
-def is_cell(item):
-    return item.path.suffix == ".ipynb"
+def of_notebook(node):
+    return node.path.suffix == ".ipynb"
 
 
 def pytest_configure(config):
@@ -54,12 +54,18 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{mark}: {meaning}")
 
 
+def pytest_collectstart(collector):
+    """Compare no drawing, as nbval compares no picture: somebody's IPython may be set to show the one for the other."""
+    if of_notebook(collector):
+        collector.skip_compare += ("image/svg+xml",)
+
+
 def pytest_itemcollected(item):
     """Mark a test by what it asks for, so that no mark can be forgotten: `-m core`, `-m "not browser"`."""
-    asked = ["kernel"] if is_cell(item) else getattr(item, "fixturenames", ())  # a doctest asks for nothing
+    asked = ["kernel"] if of_notebook(item) else getattr(item, "fixturenames", ())  # a doctest asks for nothing
     for mark in [name for name in NEEDS if name in asked] or ["core"]:
         item.add_marker(mark)
-    if is_cell(item) and CLOCK in item.cell.metadata.get("tags", []):
+    if of_notebook(item) and CLOCK in item.cell.metadata.get("tags", []):
         item.options["check"] = False  # nbval's, as its tag nbval-ignore-output sets it
 
 
@@ -67,7 +73,7 @@ def pytest_itemcollected(item):
 def pytest_runtest_call(item):
     """Let the first cell fail after which a kernel has taken too much memory; Linux tells."""
     yield
-    if is_cell(item) and sys.platform == "linux":
+    if of_notebook(item) and sys.platform == "linux":
         status = Path(f"/proc/{item.parent.kernel.km.provisioner.pid}/status").read_text(encoding="utf-8")
         taken = int(re.search(r"VmHWM:\s*(\d+)", status)[1]) // 1000
         if taken > MEGABYTES:
@@ -76,7 +82,7 @@ def pytest_runtest_call(item):
 
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest: the tests of JupyterLab, and the last chapters, which train models."""
-    items.sort(key=lambda item: (item.path.name == "test_lab.py", item.path.stem * is_cell(item)), reverse=True)
+    items.sort(key=lambda item: (item.path.name == "test_lab.py", item.path.stem * of_notebook(item)), reverse=True)
 
 
 class Together(LoadScopeScheduling):
