@@ -30,6 +30,7 @@ os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
+TOGETHER = (".ipynb", "test_lab.py")  # the cells of a notebook share a kernel, and JupyterLab starts once
 MEGABYTES = 700  # that the kernel of a chapter may take
 NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
     "book": "reads the book as make book leaves it",
@@ -81,16 +82,16 @@ def pytest_runtest_call(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest: the tests of JupyterLab, and the last chapters, which train models."""
-    items.sort(key=lambda item: (item.path.name == "test_lab.py", item.path.stem * of_notebook(item)), reverse=True)
+    """Begin with what takes longest: the tests of JupyterLab, then the last chapters, which train models."""
+    items.sort(key=lambda item: item.path.name if item.path.name.endswith(TOGETHER) else "", reverse=True)
 
 
 class Together(LoadScopeScheduling):
-    """One core runs all cells of a notebook, one all tests of JupyterLab, and any other test the core that is free."""
+    """One core runs all that is in such a file, and any other test the core that is free."""
 
     def _split_scope(self, nodeid):
         path = nodeid.partition("::")[0]
-        return path if path.endswith((".ipynb", "test_lab.py")) else nodeid
+        return path if path.endswith(TOGETHER) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
