@@ -30,6 +30,7 @@ os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
+TOGETHER = (".ipynb", "test_lab.py")  # the cells of a notebook share a kernel, and JupyterLab starts once
 MEGABYTES = 700  # that the kernel of a chapter may take
 NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
     "book": "reads the book as make book leaves it",
@@ -45,8 +46,8 @@ UNFOLD = """addEventListener("DOMContentLoaded", () =>
   document.querySelectorAll("details.attn-side").forEach((side) => (side.open = true)))"""
 
 
-def is_cell(item):
-    return item.path.suffix == ".ipynb"
+def of_notebook(node):
+    return node.path.suffix == ".ipynb"
 
 
 def pytest_configure(config):
@@ -54,12 +55,18 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{mark}: {meaning}")
 
 
+def pytest_collectstart(collector):
+    """Compare no drawing, as nbval compares no picture: somebody's IPython may be set to show the one for the other."""
+    if of_notebook(collector):
+        collector.skip_compare += ("image/svg+xml",)
+
+
 def pytest_itemcollected(item):
     """Mark a test by what it asks for, so that no mark can be forgotten: `-m core`, `-m "not browser"`."""
-    asked = ["kernel"] if is_cell(item) else getattr(item, "fixturenames", ())  # a doctest asks for nothing
+    asked = ["kernel"] if of_notebook(item) else getattr(item, "fixturenames", ())  # a doctest asks for nothing
     for mark in [name for name in NEEDS if name in asked] or ["core"]:
         item.add_marker(mark)
-    if is_cell(item) and CLOCK in item.cell.metadata.get("tags", []):
+    if of_notebook(item) and CLOCK in item.cell.metadata.get("tags", []):
         item.options["check"] = False  # nbval's, as its tag nbval-ignore-output sets it
 
 
@@ -67,7 +74,7 @@ def pytest_itemcollected(item):
 def pytest_runtest_call(item):
     """Let the first cell fail after which a kernel has taken too much memory; Linux tells."""
     yield
-    if is_cell(item) and sys.platform == "linux":
+    if of_notebook(item) and sys.platform == "linux":
         status = Path(f"/proc/{item.parent.kernel.km.provisioner.pid}/status").read_text(encoding="utf-8")
         taken = int(re.search(r"VmHWM:\s*(\d+)", status)[1]) // 1000
         if taken > MEGABYTES:
@@ -75,16 +82,16 @@ def pytest_runtest_call(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest: the tests of JupyterLab, and the last chapters, which train models."""
-    items.sort(key=lambda item: (item.path.name == "test_lab.py", item.path.stem * is_cell(item)), reverse=True)
+    """Begin with what takes longest: the tests of JupyterLab, then the last chapters, which train models."""
+    items.sort(key=lambda item: item.path.name if item.path.name.endswith(TOGETHER) else "", reverse=True)
 
 
 class Together(LoadScopeScheduling):
-    """One core runs all cells of a notebook, one all tests of JupyterLab, and any other test the core that is free."""
+    """One core runs all that is in such a file, and any other test the core that is free."""
 
     def _split_scope(self, nodeid):
         path = nodeid.partition("::")[0]
-        return path if path.endswith((".ipynb", "test_lab.py")) else nodeid
+        return path if path.endswith(TOGETHER) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 import yaml
-from variants import ANSWERS, names, solve
+from variants import ANSWERS, names, on_the_spine, solve
 
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
@@ -250,3 +250,11 @@ def test_a_solution_takes_the_place_of_the_dots_and_its_check_has_to_say_right()
         exec(f"{judge.replace('== 4', '> 3')}\n{trials.source}", {})
     with pytest.raises(ValueError, match=r"no solution two cells after 'answer = \.\.\.'"):
         solve(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("answer = ...") for _ in range(3)]), {})
+
+
+def test_on_the_spine_an_exercise_for_a_side_path_is_gone_with_it():
+    first, second = ['### First\n\n*For the side path "Aside".*', "x = 2"], ["### Second", "x = 3"]
+    texts = ["# 1. One", f"## Aside\n\n*{spine.SIDE}*", "x = 1", "## Exercises", *first, *second, "## Summary"]
+    cells = [(nbformat.v4.new_code_cell if " = " in text else nbformat.v4.new_markdown_cell)(text) for text in texts]
+    kept = [cell.source for cell in on_the_spine(nbformat.v4.new_notebook(cells=cells)).cells]
+    assert kept == ["# 1. One", "## Exercises", *second, "## Summary"]
