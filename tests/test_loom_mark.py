@@ -11,8 +11,8 @@ from book.loom_mark import PARTS, SECONDS, SHAPES, loom_mark, loom_run
 GROUP = "{http://www.w3.org/2000/svg}g"
 
 
-def test_each_chapter_has_a_part_of_its_own():
-    assert set(PARTS) == set(map(name_of, chapters()))
+def test_parts_are_those_of_chapters_and_each_is_another():
+    assert set(PARTS) <= set(map(name_of, chapters()))
     assert len({told for told, _ in PARTS.values()}) == len({frozenset(lit) for _, lit in PARTS.values()}) == len(PARTS)
     assert set().union(*(lit for _, lit in PARTS.values())) == set(SHAPES), "each shape is lit somewhere"
 

@@ -147,15 +147,10 @@ def test_the_author_closes_as_many_quotations_as_were_recorded(held, tokenizer):
 
 def test_marks_get_the_values_of_the_other_kind(held):
     opens, closes, values = held.opening_marks[:9], held.closing_marks[:9], np.arange(2 * 16 * 32).reshape(2, 4, 4, 32)
-    for way, wanted in {
-        "exchanged": (closes, opens),
-        "every mark an opening one": (opens | closes, np.zeros_like(opens)),
-        "every mark a closing one": (np.zeros_like(opens), opens | closes),
-    }.items():
-        put = exchange.put_in(way, [(3, 1), (4, 2)], values, opens, closes)
-        assert [(one.layer, one.head) for one in put] == [(3, 1), (3, 1), (4, 2), (4, 2)]
-        for one, here, value in zip(put[2:], wanted, values):
-            assert (one.place == here).all() and (one.values == value[3, 2]).all()
+    put = exchange.put_in([(3, 1), (4, 2)], values, opens, closes)
+    assert [(one.layer, one.head) for one in put] == [(3, 1), (3, 1), (4, 2), (4, 2)]
+    for one, here, value in zip(put[2:], (closes, opens), values):
+        assert (one.place == here).all() and (one.values == value[3, 2]).all()
 
 
 def test_mean_values_are_those_of_marks_of_each_kind(params, held):
@@ -230,7 +225,7 @@ def test_what_was_recorded_of_the_shipped_model_is_measured_again(params, tokeni
 def test_exchanged_values_let_what_is_closed_be_closed_again_as_was_recorded(params, tokenizer, held):
     values, here = exchange.mean_values(params, held), held.closed.any(axis=1)
     marked = [part[here] for part in (held.rows, held.opening_marks, held.closing_marks)]
-    log_odds = exchange.patched(params, *marked, tokenizer, "exchanged", QUOTING[:1], values)
+    log_odds = exchange.patched(params, *marked, tokenizer, QUOTING[:1], values)
     again = (1 / (1 + np.exp(-log_odds)))[held.closed[here]].mean()
     recorded = SHIPPED["values put in"]["exchanged"][SHIPPED["quoting"][0]]["P"][1]
     assert again == pytest.approx(recorded, rel=0.02)

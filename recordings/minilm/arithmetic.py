@@ -1,4 +1,4 @@
-"""Cosines, ranks, rounding, and intervals from whole groups of rows."""
+"""Cosines, rounding, and intervals from whole groups of rows."""
 
 import numpy as np
 
@@ -15,11 +15,6 @@ def cosine(X, Y):
 def plain(array, digits=4):
     """Return an array rounded, as nested lists."""
     return np.round(np.asarray(array, float), digits).tolist()
-
-
-def ranks(values):
-    """Return the rank of each number, 0 for the smallest."""
-    return np.argsort(np.argsort(values, kind="stable"), kind="stable")
 
 
 def correlation(x, y):
@@ -62,8 +57,3 @@ def t_interval(values, groups):
     mean, error = means.mean(axis=0), means.std(axis=0, ddof=1) / len(means) ** 0.5
     reach = STUDENT[len(means) - 1] * error
     return plain(np.stack([mean, mean - reach, mean + reach], axis=-1))
-
-
-def means_by(names, values):
-    """Return the mean of the values of each name, rounded."""
-    return dict(zip(dict.fromkeys(names), plain(means_of_groups(values, names))))

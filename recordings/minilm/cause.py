@@ -1,7 +1,6 @@
 """Whether a head is a cause: what becomes of "it" with heads off, edges forbidden, or other mixtures written."""
 
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 
@@ -118,17 +117,11 @@ def before_it(model, chosen, held, best):
     layers, groups = range(1, N_LAYERS + 1), [pair.nouns[0] for pair in held]
     layer = min(layers, key=lambda number: without_adjective(chosen, number).mean())
     order = np.argsort([without_adjective(chosen, layer, head).mean() for head in range(N_HEADS)])
-    three, *others = [[f"{layer}.{head}" for head in some] for some in (order[:3], *combinations(order[3:], 3))]
-    others_off = [told_apart(without_heads(model, some), held).mean() for some in others]
-    off = without_heads(model, three)
     return {
         "it may not see the adjective in a layer, 1 to 6": [
             mean_interval(without_adjective(held, number), groups) for number in layers
         ],
-        "three heads": three,
-        "three heads off": mean_interval(told_apart(off, held), groups),
-        "three other heads of the layer off, least and most": plain([min(others_off), max(others_off)]),
-        "vector of it, three heads off": mean_interval(leaning(held, read_pairs(off, held))[:, -1], groups),
+        "three heads": [f"{layer}.{head}" for head in order[:3]],
     }
 
 

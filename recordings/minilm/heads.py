@@ -3,7 +3,7 @@
 import numpy as np
 
 from .arithmetic import mean_interval, plain
-from .model import HEADS, N_HEADS, N_LAYERS, SENTENCES, mean_mixtures, read, with_mixture, without_heads
+from .model import HEADS, N_HEADS, N_LAYERS, SENTENCES, read, without_heads
 
 LEVELS = "".join(chr(code) for code in [*range(35, 127), *range(161, 171)] if chr(code) != "\\")  # one a hundredth
 
@@ -33,18 +33,7 @@ def change(before, after):
 
 def changes_without(model, sentences):
     """Return how much each sentence changes with each head off: shape (sentences, 72)."""
-    return changes_if(model, sentences, lambda head: without_heads(model, [head]))
-
-
-def changes_with_mean(model, sentences):
-    """Return how much each sentence changes if a head writes its mean over all tokens: shape (sentences, 72)."""
-    means = mean_mixtures(model, sentences)
-    return changes_if(model, sentences, lambda head: with_mixture(model, head, means[head]))
-
-
-def changes_if(model, sentences, changed):
-    """Return how much each sentence changes in the changed model of each head: shape (sentences, 72)."""
-    seen, others = read(model, sentences), [read(changed(head), sentences) for head in HEADS]
+    seen, others = read(model, sentences), [read(without_heads(model, [head]), sentences) for head in HEADS]
     return np.array([[change(one, other[place]) for other in others] for place, one in enumerate(seen)])
 
 
@@ -54,7 +43,6 @@ def every_head(model):
     found = [mean_weights(one) for one in read(model, sentences)]
     by_head = {name: plain(np.nanmean([one[name] for one in found], axis=0), 3) for name in found[0]}
     by_head["off: change of tokens"] = plain(changes_without(model, sentences).mean(axis=0))
-    by_head["mean: change of tokens"] = plain(changes_with_mean(model, sentences).mean(axis=0))
     return {"sentences": len(sentences), "by head": by_head}
 
 

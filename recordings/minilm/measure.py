@@ -14,7 +14,7 @@ groups are drawn anew from these, with replacement. Groups are
 - first nouns for "it": the one or two frames and the pairs of adjectives are fixed;
 - halves of sentences about the firm for the two apples: those about the fruit are fixed;
 - sentences for sinks.
-For few groups such bounds are too close to each other. controls.py records by how much, and what each group has.
+For few groups such bounds are too close to each other. controls.py records by how much.
 
 "By layer" begins with what enters layer 1. Heads are named layer.head. "Off" is zero ablation, "mean" is mean ablation
 and "swapped" is resample ablation with the other sentence of the pair.
@@ -55,29 +55,18 @@ def findings(model):
     }
 
 
-def main(folder):
-    """Measure all, and write both recordings."""
-    model = Model(*read_minilm(folder))
-    for name, measure, more in (("minilm", findings, {}), ("minilm_patterns", patterns, {"levels": LEVELS})):
-        start = time.time()
-        write(name, __file__, measure(model), start, **more)
-
-
-def write(name, script, runs, start, **more):
-    """Write a recording of MiniLM, with the fingerprint of its weights."""
-    write_recording(
-        name,
-        script,
-        runs,
-        source=SOURCE,
-        licence=LICENCE,
-        start=start,
-        versions={package: version(package) for package in ("safetensors", "tokenizers")},
-        **{"sha256 of weights": SHA256["model.safetensors"], **more},
-    )
+def record(script, doc, **measures):
+    """Measure MiniLM, of the folder that the command names, and write the recordings: by name what measures one, and
+    what else it says. Each has the fingerprint of the weights."""
+    if len(sys.argv) != 2:
+        sys.exit(doc)
+    model = Model(*read_minilm(sys.argv[1]))
+    versions = {package: version(package) for package in ("safetensors", "tokenizers")}
+    for name, (measure, more) in measures.items():
+        about = {"source": SOURCE, "licence": LICENCE, "start": time.time(), "versions": versions}
+        weights = {"sha256 of weights": SHA256["model.safetensors"]}
+        write_recording(name, script, measure(model), **about, **weights, **more)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    record(__file__, __doc__, minilm=(findings, {}), minilm_patterns=(patterns, {"levels": LEVELS}))

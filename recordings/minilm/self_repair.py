@@ -10,7 +10,7 @@ from attn.course.minilm import encode
 from attn.heads import project_into_heads, project_out_of_heads
 from attn.layers import feed_forward, layer_norm
 
-from .arithmetic import plain, t_interval
+from .arithmetic import t_interval
 from .model import HEADS, N_LAYERS, Seen, layer_of
 from .pairs import leaning
 
@@ -75,20 +75,18 @@ def parts_held(layer):
     return {
         "nothing": [],
         "later layers": later,
-        "later layers and its own MLP": [(layer, "mlp"), *later],
     }
 
 
-def self_repair(model, pairs, heads):
-    """Measure how much less "it" leans with each of some heads changed in three ways, after its own layer and later
-    ones, if nothing is held, and if later parts are; and the same of all heads, swapped, with later layers held."""
+def self_repair(model, pairs, head):
+    """Measure how much less "it" leans with a head changed in three ways, after its own layer and later ones, if
+    nothing is held, and if later parts are."""
     runs = [tuple(whole_run(model, sentence) for sentence in pair.sentences) for pair in pairs]
     base, groups = leaning(pairs, [[run.seen for run in two] for two in runs]), [pair.nouns[0] for pair in pairs]
-    means = np.concatenate([run.mixtures for two in runs for run in two], axis=1).mean(axis=1)
+    means, place = np.concatenate([run.mixtures for two in runs for run in two], axis=1).mean(axis=1), HEADS.index(head)
 
-    def drops(head, way, held):
+    def drops(way, held):
         """Return how much less "it" leans: shape (pairs, 7)."""
-        place = HEADS.index(head)
         written = {
             "off": lambda run, other: np.zeros_like(run.mixtures[place]),
             "mean": lambda run, other: means[place],
@@ -99,24 +97,11 @@ def self_repair(model, pairs, heads):
         ]
         return base - leaning(pairs, seen)
 
-    swapped = {head: drops(head, "swapped", parts_held(layer_of(head))["later layers"]).mean(axis=0) for head in HEADS}
-    return {
-        "drop by head": {
-            head: {
-                way: report_drops(
-                    {name: drops(head, way, held) for name, held in parts_held(layer_of(head)).items()},
-                    layer_of(head),
-                    groups,
-                )
-                for way in ("off", "mean", "swapped")
-            }
-            for head in heads
-        },
-        "swapped, each head": {
-            "drop after its own layer": plain([drop[layer_of(head)] for head, drop in swapped.items()]),
-            "drop in the last layer, later layers held": plain([drop[-1] for drop in swapped.values()]),
-        },
-    }
+    found = {}
+    for way in ("off", "mean", "swapped"):
+        by_held = {name: drops(way, held) for name, held in parts_held(layer_of(head)).items()}
+        found[way] = report_drops(by_held, layer_of(head), groups)
+    return {"drop by head": {head: found}}
 
 
 def report_drops(drops, layer, groups):

@@ -39,20 +39,9 @@ def nearest(X, centre, anchors):
     return np.stack([cosine(X - centre, direction) for direction in directions]).argmax(axis=0)
 
 
-def held_out(X, senses, templates):
-    """Return whether each X is nearest to its sense's other templates: array of bool, shape of X but for the last."""
-    right = np.zeros(X.shape[:-1], bool)
-    for template in np.unique(templates):
-        out = templates == template
-        centres = np.stack([X[(senses == sense) & ~out].mean(axis=0) for sense in np.unique(senses)])
-        found = nearest(X[out], X[~out].mean(axis=0), centres)
-        right[out] = found == senses[out].reshape(-1, *[1] * (found.ndim - 1))
-    return right
-
-
 def right_by_model(model, word):
     """Return whether the word of each sentence, and its full stop, moves to the sense: arrays of bool, shape (n, 7)."""
-    sentences, senses, templates = sentences_of(word, "templates")
+    sentences, senses, _ = sentences_of(word, "templates")
     hard, hard_senses, _ = sentences_of(word, "misleading")
     seen, hard_seen = read(model, sentences), read(model, hard)
     anchors = np.stack([anchor(model, words) for words in SENTENCES["senses"][word]["anchors"].values()])
@@ -62,20 +51,18 @@ def right_by_model(model, word):
         "word": nearest(X, X.mean(axis=0), anchors) == senses[:, None],
         "full stop": nearest(stop, stop.mean(axis=0), anchors) == senses[:, None],
         "misleading": nearest(hard_X, X.mean(axis=0), anchors) == hard_senses[:, None],
-        "held out": held_out(X, senses, templates),
     }
 
 
 def right_by_average(model, word):
     """Return the same of the plain mean of the embeddings of all other words: arrays of bool, shape (n,)."""
-    sentences, senses, templates = sentences_of(word, "templates")
+    sentences, senses, _ = sentences_of(word, "templates")
     hard, hard_senses, _ = sentences_of(word, "misleading")
     anchors = np.stack([embedded(model, words) for words in SENTENCES["senses"][word]["anchors"].values()])
     X, hard_X = (np.stack([neighbours(model, one, word) for one in read(model, some)]) for some in (sentences, hard))
     return {
         "word": nearest(X, X.mean(axis=0), anchors) == senses,
         "misleading": nearest(hard_X, X.mean(axis=0), anchors) == hard_senses,
-        "held out": held_out(X, senses, templates),
     }
 
 

@@ -10,8 +10,6 @@ from .places import at_places
 from .quotations import HEADS, name
 from .reading import read
 
-WAYS = ("exchanged", "every mark an opening one", "every mark a closing one")
-
 
 def mean_values(params, held):
     """Return each head's mean value at opening marks, and at closing ones: arrays, shape (n_layers, n_heads, d_v)."""
@@ -27,48 +25,39 @@ def mean_values(params, held):
     return [total / kind.sum() for total, kind in zip(sums, kinds)]
 
 
-def put_in(way, heads, values, opens, closes):
-    """Return the interventions that put the mean values of opening or closing marks into heads.
+def put_in(heads, values, opens, closes):
+    """Return the interventions that put the mean values of opening marks into heads at closing ones, and the reverse.
 
     Parameters
     ----------
-    way : {"exchanged", "every mark an opening one", "every mark a closing one"}
     heads : sequence of (layer, head)
     values : pair of arrays, shape (n_layers, n_heads, d_v)
         Of opening marks, and of closing ones.
     opens, closes : array of bool, shape (n_rows, length)
     """
-    opening, closing = {
-        "exchanged": (closes, opens),
-        "every mark an opening one": (opens | closes, opens & closes),
-        "every mark a closing one": (opens & closes, opens | closes),
-    }[way]
     return [
         ReplaceValues(where, value[layer - 1, head], layer, head)
         for layer, head in heads
-        for where, value in zip((opening, closing), values)
+        for where, value in zip((closes, opens), values)
     ]
 
 
-def patched(params, rows, opens, closes, tokenizer, way, heads, values):
+def patched(params, rows, opens, closes, tokenizer, heads, values):
     """Return the log-odds of a closing mark with values put in: array, shape (n_rows, length)."""
 
     def log_odds(rows, opens, closes):
-        return read(params, rows, tokenizer, put_in(way, heads, values, opens, closes))[1]
+        return read(params, rows, tokenizer, put_in(heads, values, opens, closes))[1]
 
     return novels.in_parts(log_odds, rows, opens, closes)
 
 
 def measure(params, tokenizer, held, quoting):
-    """Return what becomes of closing marks: by way, and by the heads into which values are put."""
-    sets = {"exchanged": [*((head,) for head in HEADS), quoting]} | {way: [quoting[:1]] for way in WAYS[1:]}
+    """Return what becomes of closing marks, by the heads into which values are put."""
     values, log_odds = mean_values(params, held), read(params, held.rows, tokenizer)[1]
     touched = (held.opening_marks | held.closing_marks).any(axis=1)
     marked = [part[touched] for part in (held.rows, held.opening_marks, held.closing_marks)]
     found = {}
-    for way in WAYS:
-        found[way] = {}
-        for heads in sets[way]:
-            log_odds[touched] = patched(params, *marked, tokenizer, way, heads, values)
-            found[way][name(*heads)] = at_places(log_odds, held)
-    return found
+    for heads in [*((head,) for head in HEADS), quoting]:
+        log_odds[touched] = patched(params, *marked, tokenizer, heads, values)
+        found[name(*heads)] = at_places(log_odds, held)
+    return {"exchanged": found}

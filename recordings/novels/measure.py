@@ -21,10 +21,8 @@ def measure(seed, tokenizer, held):
     quoting = quotations.most_on_the_mark(found["on the mark"][-1])
     return found | {
         "quoting": [quotations.name(head) for head in quoting],
-        "off": quotations.measure_heads(params, tokenizer, held, quoting),
         "quoting, by half": quotations.quoting_by_half(weights, held),
         "by distance": quotations.on_the_mark_by_distance(weights, held, *quoting[0]),
-        "forbidden": quotations.measure_edges(params, tokenizer, held, quoting),
         "closing, reading few": quotations.measure_context(params, tokenizer, held),
         "told: once, again, behind others": reading.read_twice(params, text),
         "last 20 tokens behind": reading.loss_by_context(params, held),
