@@ -6,7 +6,7 @@ Each layer is one function: it computes its output and, right below, its backwar
 import numpy as np
 
 from attn.checks import as_floats
-from attn.fast import as_rows, column_sums, row_means
+from attn.rows import as_rows, column_sums, row_means
 from attn.tape import differentiable
 
 
