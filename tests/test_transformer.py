@@ -507,7 +507,10 @@ def test_text_and_ragged_rows_are_refused_as_tokens(run):
     for text in ("A chapter", ["A chapter", "begins"]):
         with pytest.raises(TypeError, match="tokens are integers, but this is the text 'A chapter': encode it first"):
             run(params, config, text)
-    with pytest.raises(ValueError, match=r"texts side by side need one length, but theirs are \[2, 3\]: pad them"):
+    with pytest.raises(
+        ValueError,
+        match=r"need one length, but theirs are \[2, 3\]: fill .* on the left, and tell by a mask",
+    ):
         run(params, config, [[1, 2, 3], [1, 2], [4, 5]])
     with pytest.raises(ValueError, match="tokens need an axis of positions, but there is a single number"):
         run(params, config, 3)
