@@ -38,7 +38,7 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
     with all W_O stacked: Vaswani et al. 2017, section 3.2.2.
     """
     context = X if context is None else context
-    _check_sizes(*(np.asarray(array) for array in (X, W_Q, W_K, W_V, W_O, context)))
+    _check_sizes(*as_floats(X=X, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, context=context))
     Q = project_into_heads(X, W_Q)
     K, V = (share_heads(project_into_heads(context, W), len(W_Q)) for W in (W_K, W_V))
     mixtures, weights = scaled_dot_product_attention(Q, K, V, mask)
