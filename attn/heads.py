@@ -22,7 +22,8 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
         a group of neighbouring heads (grouped queries; Ainslie et al. 2023).
     W_O : array_like, shape (n_heads, d_v, d_model)
     mask : array_like, broadcastable to (..., n_heads, n, m), optional
-        As for `scaled_dot_product_attention`.
+        As for `scaled_dot_product_attention`; one for each text and all heads, shape (batch, n, m), is given as
+        `mask[:, None]`.
     context : array_like, shape (..., m, d_model), optional
         The tokens that answer (cross-attention); default: X itself.
 

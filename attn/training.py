@@ -154,7 +154,7 @@ class Adam:
     def __init__(self, params, *, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
         self._vector, self.params = _flatten(params)
         self._mean, self._square = np.zeros_like(self._vector), np.zeros_like(self._vector)
-        self._betas, self._epsilon, self._n_steps = (beta_1, beta_2), epsilon, 0
+        self._betas, self._epsilon, self._n_steps = (float(beta_1), float(beta_2)), float(epsilon), 0
 
     def state(self):
         """Return all that the next steps depend on, as a dict of arrays."""

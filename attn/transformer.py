@@ -114,7 +114,7 @@ def decoder(params, config, tokens, *, mask=None, context=None, context_mask=Non
     config : TransformerConfig
     tokens : array of int, shape (..., n)
     mask : array of bool, shape (..., n), optional
-        As for `encoder`; with a cache it begins with the tokens that were read before.
+        As for `encoder`; a cache keeps it for what comes later.
     context : array, shape (..., m, d_model), optional
         What cross-attention attends to.
     context_mask : array of bool, shape (..., m), optional
@@ -131,6 +131,7 @@ def decoder(params, config, tokens, *, mask=None, context=None, context_mask=Non
     start = 0 if cache is None else len(cache)
     tokens, mask = _checked(params, config, tokens, mask, start)
     _check_context(config, context)
+    mask = mask if cache is None else cache.extend_mask(mask, tokens.shape)
     X = _embed(params, config, tokens, start + _first_position(mask))
     seen = causal_mask(tokens.shape[-1], start + tokens.shape[-1])
     seen = seen if mask is None else seen & _for_all_queries(mask)
@@ -249,7 +250,7 @@ def _checked(params, config, tokens, mask, start=0):
     n = start + tokens.shape[-1]
     if config.n_positions is not None and n > config.n_positions:
         raise ValueError(f"the text has {n} tokens, but this model reads at most {config.n_positions}")
-    return tokens, None if mask is None else as_mask(mask, (*tokens.shape[:-1], n))
+    return tokens, None if mask is None else as_mask(mask, tokens.shape)
 
 
 def _check_context(config, context):
