@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from attn.attention import causal_mask, scaled_dot_product_attention
-from attn.checks import as_booleans, as_mask, as_tokens, check_rng
+from attn.checks import as_mask, as_tokens, check_rng
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.interventions import (
     AttentionTrace,
@@ -99,6 +99,8 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     tokens, mask = _checked(params, config, tokens, mask)
     if token_types is not None and not config.n_token_types:
         raise ValueError("token types are given, but n_token_types is 0")
+    if token_types is not None and np.shape(token_types) != tokens.shape:
+        raise ValueError(f"token types of shape {np.shape(token_types)} do not fit tokens of shape {tokens.shape}")
     X = _embed(params, config, tokens, _first_position(mask), token_types)
     return _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
 
@@ -135,7 +137,7 @@ def decoder(params, config, tokens, *, mask=None, context=None, context_mask=Non
     X = _embed(params, config, tokens, start + _first_position(mask))
     seen = causal_mask(tokens.shape[-1], start + tokens.shape[-1])
     seen = seen if mask is None else seen & _for_all_queries(mask)
-    context_mask = None if context_mask is None else _for_all_queries(as_booleans("a mask", context_mask))
+    context_mask = None if context_mask is None else _for_all_queries(as_mask(context_mask, np.shape(context)[:-1]))
     interventions = check_interventions(interventions, config)
     return _run(X, params, config, seen, context, context_mask, cache=cache, start=start, interventions=interventions)
 

@@ -428,6 +428,11 @@ def crossing(**options):
     return decoder(params, config, [0], **options)
 
 
+def typed(**options):
+    config, params = small(n_token_types=2)
+    return encoder(params, config, [[0, 1], [2, 3]], **options)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -442,6 +447,11 @@ def crossing(**options):
         (lambda *_: crossing(context=np.ones((2, 7))), r"m, 12\).*shape \(2, 7\)"),
         (lambda *_: crossing(context=np.ones(12)), r"m, 12\).*shape \(12,\)"),
         (lambda c, p: encoder(p, c, [0], token_types=[0]), r"n_token_types is 0"),
+        (lambda *_: typed(token_types=[0, 1]), r"token types of shape \(2,\) do not fit tokens of shape \(2, 2\)"),
+        (
+            lambda *_: crossing(context=np.ones((3, 3, 12)), context_mask=np.ones(3)),
+            r"a mask of shape \(3,\) does not fit tokens of shape \(3, 3\)",
+        ),
         (lambda c, p: encoder(p, c, [0, 1], mask=[True]), r"mask of shape \(1,\).*tokens of shape \(2,\)"),
     ],
 )
