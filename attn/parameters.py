@@ -4,13 +4,16 @@ import functools
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from attn.checks import as_size
 from attn.positions import POSITIONS
 
 CHOICES = {
     "positions": POSITIONS,
     "norm": ("pre", "post", "none"),
     "norm_type": ("layer", "rms"),
-    "activation": ("gelu", "relu", "swiglu"),
+    "activation": ("gelu", "gelu_tanh", "relu", "swiglu"),
     "biases": ("all", "mlp", "none"),
     "unembedding": ("tied", "separate", "none"),
 }
@@ -21,7 +24,9 @@ MAY_BE_ZERO = ("d_ff", "n_token_types")
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """All that has to be said of a transformer before its parameters are drawn; the defaults are GPT-2's choices.
+    """All that has to be said of a transformer before its parameters are drawn.
+
+    The defaults are GPT-2's choices, but for the form of its GELU.
 
     Parameters
     ----------
@@ -45,8 +50,9 @@ class TransformerConfig:
         after each sublayer and once at the beginning (BERT).
     norm_type : {"layer", "rms"}
         Layer norm, or the root of the mean square alone, without mean and bias (Llama).
-    activation : {"gelu", "relu", "swiglu"}
-        With "swiglu" the MLP is gated: it has a third matrix, W_3, and no biases.
+    activation : {"gelu", "gelu_tanh", "relu", "swiglu"}
+        GPT-2's own GELU is "gelu_tanh", BERT's is "gelu". With "swiglu" the MLP is gated: it has a third matrix, W_3,
+        and no biases.
     biases : {"all", "mlp", "none"}
         Whether attention, MLP and a separate unembedding have biases, or the last two alone.
     unembedding : {"tied", "separate", "none"}
@@ -92,12 +98,14 @@ class TransformerConfig:
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {', '.join(options)}, but is {getattr(self, name)!r}")
         for name in REQUIRED + OPTIONAL:
-            size, smallest = getattr(self, name), 0 if name in MAY_BE_ZERO else 1
-            if (type(size) is not int or size < smallest) and not (size is None and name in OPTIONAL):
-                wanted = "a positive integer" if smallest else "zero or a positive integer"
-                raise ValueError(f"{name} must be {wanted}, but is {size!r}")
+            size = getattr(self, name)
+            if not (size is None and name in OPTIONAL):
+                self._set(name, as_size(name, size, 0 if name in MAY_BE_ZERO else 1))
         self._fill_in()
         self._check_together()
+
+    def _set(self, name, value):
+        vars(self)[name] = value  # the one place where a frozen config changes
 
     def _fill_in(self):
         """Set the sizes that follow from others where they are not given."""
@@ -107,7 +115,7 @@ class TransformerConfig:
         sizes["max_distance"] = POSITIONS[self.positions].max_distance
         for name, size in sizes.items():
             if getattr(self, name) is None:
-                vars(self)[name] = size  # the one place where a frozen config changes
+                self._set(name, size)
 
     def _check_together(self):
         positions = POSITIONS[self.positions]
@@ -178,6 +186,24 @@ def flat(nested, path=()):
             yield from flat(part, (*path, name))
         else:
             yield (*path, name), part
+
+
+def save(file, params):
+    """Write nested dicts of arrays, such as the parameters of a model, into a file of NumPy's, .npz."""
+    np.savez(file, **{"/".join(path): array for path, array in flat(params)})
+
+
+def load(file):
+    """Return what `save` wrote: nested dicts of arrays."""
+    nested = {}
+    with np.load(file) as arrays:
+        for path, array in arrays.items():
+            *way, name = path.split("/")
+            part = nested
+            for step in way:
+                part = part.setdefault(step, {})
+            part[name] = array
+    return nested
 
 
 @functools.cache

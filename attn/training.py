@@ -5,8 +5,9 @@ from itertools import islice
 
 import numpy as np
 
-from attn.checks import as_booleans, as_floats
-from attn.fast import row_max, row_sums
+from attn.checks import as_array, as_booleans, as_floats, check_rng, widened
+from attn.memory import keep_freed_memory
+from attn.rows import row_max, row_sums
 from attn.tape import leaves
 from attn.threads import on_one_thread
 
@@ -39,7 +40,7 @@ def cross_entropy(logits, targets, loss_mask=None):
     -----
     -log softmax(logits)[target]; its gradient is softmax(logits) less 1 at the target.
     """
-    (logits,), targets = as_floats(logits=logits), np.asarray(targets)
+    (logits,), targets = as_floats(logits=logits), as_array("targets", targets)
     counts = np.ones(targets.shape, bool) if loss_mask is None else as_booleans("a loss mask", loss_mask)
     if logits.ndim == 0 or targets.shape != logits.shape[:-1] or counts.shape != targets.shape or not counts.any():
         raise ValueError(
@@ -48,7 +49,7 @@ def cross_entropy(logits, targets, loss_mask=None):
         )
     if targets.dtype.kind not in "iu":
         raise TypeError(f"targets must be integers, but their type is {targets.dtype}")
-    rows, wanted = logits[counts], targets[counts]
+    rows, wanted = widened(logits[counts]), targets[counts]
     if not 0 <= wanted.min() <= wanted.max() < logits.shape[-1]:
         raise ValueError(
             f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
@@ -72,12 +73,16 @@ def batches(rng, steps, size, *arrays):
     rng : numpy Generator
     steps, size : int
         How many batches, and how many rows in each.
-    *arrays : arrays of one length
+    *arrays : arrays of one length, which is at least 1
 
     Yields
     ------
     tuple of arrays
     """
+    check_rng(rng)
+    lengths = sorted({len(array) for array in arrays})
+    if len(lengths) != 1 or lengths == [0]:
+        raise ValueError(f"batches are drawn from arrays of one length of at least 1, but theirs are {lengths}")
     for _ in range(steps):
         rows = rng.integers(len(arrays[0]), size=size)
         yield tuple(array[rows] for array in arrays)
@@ -120,6 +125,10 @@ class Diverged(_Unfinished, FloatingPointError):
     """A loss or a gradient is not finite: `trained` holds what was reached before, a `Trained`."""
 
 
+class RanOut(_Unfinished, ValueError):
+    """The data ended before the last step: `trained` holds what was reached, a `Trained`."""
+
+
 class Adam:
     """Moves parameters against their gradients, each by steps of its own size.
 
@@ -145,8 +154,7 @@ class Adam:
     def __init__(self, params, *, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
         self._vector, self.params = _flatten(params)
         self._mean, self._square = np.zeros_like(self._vector), np.zeros_like(self._vector)
-        self._grad, self._change = np.empty_like(self._vector), np.empty_like(self._vector)
-        self._betas, self._epsilon, self._n_steps = (beta_1, beta_2), epsilon, 0
+        self._betas, self._epsilon, self._n_steps = (float(beta_1), float(beta_2)), float(epsilon), 0
 
     def state(self):
         """Return all that the next steps depend on, as a dict of arrays."""
@@ -175,23 +183,17 @@ class Adam:
         FloatingPointError
             If the length of the gradient is not finite.
         """
-        (beta_1, beta_2), grad, change = self._betas, self._grad, self._change
-        np.concatenate([part.ravel() for part in _in_order(self.params, grads)], out=grad, casting="same_kind")
+        beta_1, beta_2 = self._betas
+        grad = np.concatenate([part.ravel() for part in _in_order(self.params, grads)], dtype=self._vector.dtype)
         length = float(grad @ grad) ** 0.5
         if not np.isfinite(length):
             raise FloatingPointError(f"the length of the gradient is {length}")
         grad *= min(1.0, clip / (length + 1e-12))
         self._n_steps += 1
-        self._mean *= beta_1
-        self._mean += np.multiply(grad, 1 - beta_1, out=change)
-        self._square *= beta_2
-        np.multiply(grad, grad, out=change)
-        self._square += np.multiply(change, 1 - beta_2, out=change)
-        np.sqrt(self._square, out=change)
-        change += self._epsilon
-        np.divide(self._mean, change, out=change)
-        change *= learning_rate * (1 - beta_2**self._n_steps) ** 0.5 / (1 - beta_1**self._n_steps)
-        self._vector -= change
+        self._mean = beta_1 * self._mean + (1 - beta_1) * grad
+        self._square = beta_2 * self._square + (1 - beta_2) * grad**2
+        rate = float(learning_rate) * (1 - beta_2**self._n_steps) ** 0.5 / (1 - beta_1**self._n_steps)
+        self._vector -= rate * (self._mean / (np.sqrt(self._square) + self._epsilon))
 
 
 @on_one_thread
@@ -228,7 +230,7 @@ def train(
 
     Raises
     ------
-    ValueError
+    RanOut
         If there are fewer batches than steps.
     Diverged
         If a loss or a gradient is not finite.
@@ -237,20 +239,17 @@ def train(
 
     Notes
     -----
-    Both `Diverged` and `Stopped` carry what was trained so far: in the next cell of a notebook, `import sys` and
+    All three carry what was trained so far: in the next cell of a notebook, `import sys` and
     `sys.last_value.trained`.
     """
     n_taken = steps if n_taken is None else n_taken
-    data = list(islice(data, n_taken))
-    if len(data) < n_taken:
-        raise ValueError(f"{n_taken} steps need as many batches, but the data ended after {len(data)}")
     adam = Adam(params)
     trained = Trained(adam.params)
-    _keep_freed_memory()
+    keep_freed_memory()
     if probe:
         trained.probes.append(probe(adam.params))
     try:
-        for step, batch in enumerate(data, start=1):
+        for step, batch in enumerate(islice(data, n_taken), start=1):
             loss, grads = gradients(adam.params, *batch)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss is {loss}")
@@ -265,20 +264,15 @@ def train(
         done = len(trained.losses)
         advice = f"try a lower learning_rate than {learning_rate:g}" if done else "look at the parameters and the data"
         raise Diverged(f"training diverged at step {done + 1}: {error}; {advice}", trained) from None
+    if len(trained.losses) < n_taken:
+        told = f"{n_taken} steps need as many batches, but the data ended after {len(trained.losses)}"
+        raise RanOut(f"{told}; sys.last_value.trained is what was trained.", trained)
     return trained
 
 
 def schedule(step, steps, warm_up):
     """Return the share of the learning rate at a step, counted from 1: it rises in `warm_up` steps, then falls to 0."""
     return min(1.0, step / (warm_up + 1)) * max(0.0, 1 - (step - 1) / steps)
-
-
-def _keep_freed_memory():
-    """Let the C library keep what a step frees for the next one, in place of asking the system for it anew.
-
-    glibc keeps up to twice the size of the largest array that was freed, as long as that is below 32 MiB.
-    """
-    np.empty(31 * 2**20, np.uint8)
 
 
 def _in_order(params, grads, path=""):

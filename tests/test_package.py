@@ -2,6 +2,9 @@
 
 import re
 
+import numpy as np
+
+from attn.tape import leaves
 from book import build
 
 PAGE = (build.ROOT / "chapters" / "package.md").read_text(encoding="utf-8")
@@ -12,10 +15,13 @@ def test_every_module_is_on_the_page():
     assert set(re.findall(r"`attn\.(\w+)[.`]", PAGE.partition("## Modules")[2])) == modules
 
 
-def test_the_example_trains_and_writes_as_the_page_says(capsys):
+def test_the_example_trains_writes_and_saves_as_the_page_says(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     names = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(code, names)
     first, written = capsys.readouterr().out.split("\n", 1)
     assert first == re.search(r"```text\n(.*?)\n```", PAGE)[1]
     assert written.startswith("The family of Dashwood") and len(written) > 60
+    assert (tmp_path / "my_model.npz").exists()
+    np.testing.assert_array_equal(list(leaves(names["params"]))[-1], list(leaves(names["trained"].params))[-1])

@@ -1,5 +1,6 @@
 """Sizes, counts and costs, against numbers worked out by hand and printed by others."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,11 @@ from attn.parameters import (
     RELEASED,
     TransformerConfig,
     cache_bytes,
+    check_params,
     count_parameters,
+    load,
     pattern_bytes,
+    save,
     shapes,
     share_of_pairs,
 )
@@ -83,6 +87,17 @@ def test_as_many_numbers_are_drawn_as_are_counted(choices):
     assert sum(array.size for array in leaves(params)) == count_parameters(config)["total"]
 
 
+@pytest.mark.parametrize("positions", ["learned", "relative"])
+def test_a_model_that_was_saved_is_loaded_as_it_was(positions, tmp_path):
+    config = TransformerConfig(**SMALL, positions=positions, cross=True, unembedding="separate")
+    params = init_transformer(np.random.default_rng(0), config)
+    save(tmp_path / "model.npz", params)
+    loaded = load(tmp_path / "model.npz")
+    check_params(loaded, config)
+    for array, expected in zip(leaves(loaded), leaves(params), strict=True):
+        np.testing.assert_array_equal(array, expected, strict=True)
+
+
 def test_every_part_is_counted_as_by_hand():
     choices = {"positions": "relative", "cross": True, "n_key_heads": 3, "n_token_types": 2, "unembedding": "separate"}
     counts = count_parameters(TransformerConfig(**SMALL, **choices))  # heads of 2 numbers, an MLP of 48, 17 distances
@@ -111,9 +126,16 @@ def test_the_cache_and_the_patterns_are_counted():
     assert share_of_pairs(replace(small, n_key_heads=1), 100) > share_of_pairs(small, 100)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7", True])
+def test_sizes_may_be_integers_of_numpy():
+    given = {name: np.int16(size) for name, size in {**SMALL, "d_ff": 0, "n_token_types": 0}.items()}
+    config = TransformerConfig(**given)
+    assert config == TransformerConfig(**SMALL, d_ff=0)
+    assert all(type(getattr(config, name)) is int for name in (*given, "d_k"))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7", True, np.bool_(True), np.int64(-1), np.float64(2)])
 def test_a_wrong_size_is_refused_by_name(wrong):
-    with pytest.raises(ValueError, match=f"n_heads must be a positive integer, but is {wrong!r}"):
+    with pytest.raises(ValueError, match=f"n_heads must be a positive integer, but is {re.escape(repr(wrong))}"):
         TransformerConfig(**{**SMALL, "n_heads": wrong})
 
 
