@@ -41,8 +41,28 @@ document.addEventListener("DOMContentLoaded", () => {
     const strip = here.closest(".attn-strip"); // where it is longer than the page, the present chapter stands in its middle
     strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
   });
+  document.querySelector(".btn-source-issues-button")?.addEventListener("click", ({ currentTarget: button }) => {
+    const form = new URL(button.href); // it asks for the section, which is the one in the middle of the screen
+    const begun = [...document.querySelectorAll("section[id] > :is(h1, h2, h3)")].filter((heading) =>
+      heading.getClientRects().length && heading.getBoundingClientRect().top < innerHeight / 2);
+    form.searchParams.set("section", begun.pop()?.textContent.replace(/#$/, "") ?? "");
+    button.href = form;
+  });
   document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });
+
+// Search calls what it has from the index by its page alone; here it is called by its section too, as all else.
+addEventListener("DOMContentLoaded", () => {
+  if (typeof Scorer === "undefined") return; // not the page of the search
+  Scorer.score = (result) => {
+    const { alltitles, docnames, titles } = Search._index;
+    const page = docnames.indexOf(result[0]);
+    const isHere = ([file, id]) => file === page && `#${id}` === result[2];
+    const section = Object.keys(alltitles).find((title) => alltitles[title].some(isHere));
+    if (section) result[1] = `${titles[page]} > ${section}`;
+    return result[4];
+  };
+}, true); // before the search begins
 
 // What stands after a guess is not shown until the guess is there to be made; if it never comes, all is shown.
 if (/\d\d_\w+\.html/.test(location.pathname) && localStorage.getItem("attention-worked-out: show all") !== "yes") {

@@ -1,16 +1,18 @@
-"""Links from the chapters to the glossary."""
+"""Links from the chapters to the glossary, and what search knows of it."""
 
 import functools
 import re
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 from . import number_of
 
 GLOSSARY = "chapters/glossary"
+ASIDE = re.compile(r" \([^)]*\)")
 NOT_PROSE = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.raw, addnodes.pending_xref)
 
 
@@ -42,6 +44,17 @@ def plain(latex):
     return re.sub(r"\\text|[{} ]", "", latex.replace("\\Delta", "Δ"))
 
 
+def spellings(word):
+    """Return how a word is typed: in the singular and in the plural, and with blanks or hyphens between its parts.
+
+    >>> sorted(spellings("key–value cache"))[::2]
+    ['key value cache', 'key-value cache', 'key-value-cache', 'key–value cache']
+    """
+    loose = re.sub("[-–]", " ", word)
+    ways = word, word.replace("–", "-"), loose, loose.replace(" ", "-")
+    return {form for way in ways for form in forms(way)}
+
+
 @functools.cache
 def glossary(env):
     """Return of each entry of the glossary its address and its first sentence."""
@@ -51,6 +64,17 @@ def glossary(env):
             first = next(section.findall(nodes.paragraph)).astext().replace("\n", " ").split(". ")[0]
             entries[section[0].astext()] = section["ids"][0], first.removesuffix(".")
     return entries
+
+
+def elsewhere(env):
+    """Yield each word that others use, by the glossary's tables, and the page and the place that its row leads to."""
+    for row in env.get_doctree(GLOSSARY).findall(nodes.row) if GLOSSARY in env.found_docs else []:
+        here, words = row.children
+        for link in here.findall(lambda node: isinstance(node, (nodes.reference, addnodes.pending_xref))):
+            page, slug = link.get("reftarget", GLOSSARY), link.get("reftargetid")
+            target = env.metadata[page]["myst_slugs"][slug][1] if slug else link.get("refid", "")
+            for word in re.split(", | or ", ASIDE.sub("", words.astext())):
+                yield word, page, target
 
 
 @functools.cache
@@ -103,6 +127,44 @@ class LinkTerms(SphinxPostTransform):
         return reference
 
 
+class Elsewhere(SphinxTransform):
+    """Let an entry of the glossary say what others call it: search leads there from their words."""
+
+    default_priority = 900  # when links know where they lead
+
+    def apply(self, **kwargs):
+        if self.env.docname != GLOSSARY:
+            return
+        entries = {section["ids"][0]: section for section in self.document.findall(nodes.section)}
+        for row in self.document.findall(nodes.row):
+            here, words = row.children
+            for link in here.findall(lambda node: isinstance(node, nodes.reference) and "refid" in node):
+                entries[link["refid"]] += nodes.paragraph("", "Elsewhere: ", *words[0].deepcopy().children)
+
+
+def index_terms(app, env):
+    """Lead from the index, which search reads, to each term of the glossary, and from the words of others."""
+    index = env.get_domain("index").entries
+    index[GLOSSARY] = [("single", term, target, "main", None) for term, (target, _) in glossary(env).items()]
+    for word, docname, target in elsewhere(env):
+        index.setdefault(docname, []).append(("single", word, target, "main", None))
+
+
+class FindTerms(SphinxPostTransform):
+    """Let search find what the index leads to, however it is typed: it reads the page, and not the index."""
+
+    default_priority = 5
+
+    def run(self, **kwargs):
+        known = self.env.get_domain("index").entries.get(self.env.docname, [])
+        main = [entry for entry in known if entry[3] == "main"]
+        typed = [(kind, one, *place) for kind, word, *place in main for one in spellings(word)]
+        self.document += addnodes.index(entries=typed)
+
+
 def setup(app):
+    app.add_transform(Elsewhere)
     app.add_post_transform(LinkTerms)
+    app.add_post_transform(FindTerms)
+    app.connect("env-updated", index_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -59,7 +59,7 @@ def origin(folder):
 def configure(config, repository, published):
     if repository:
         config.html_theme_options.update(
-            repository_url=repository, repository_branch="main", use_repository_button=True
+            repository_url=repository, repository_branch="HEAD", use_repository_button=True
         )
         config.html_theme_options["launch_buttons"] = {
             "binderhub_url": "https://mybinder.org",

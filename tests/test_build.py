@@ -1,12 +1,14 @@
 """`make book` and the package's layout: failures are failures on every run, and what is stale is made anew."""
 
 import ast
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import nbformat
 import pytest
@@ -16,13 +18,14 @@ from filelock import FileLock
 
 from book import build, formulas, ledger
 from book import execute as notebooks
+from book.reports import HOW_TO_READ, addressed, version
 from book.repository import origin, public_address
 
 
 @pytest.fixture
 def small_book(tmp_path):
     """A book of one title page and one chapter, with this project's settings."""
-    for name in ("_config.yml", "references.bib", "requirements.txt"):
+    for name in ("_config.yml", "pyproject.toml", "references.bib", "requirements.txt"):
         shutil.copy(build.ROOT / name, tmp_path)
     for name in ("attn", "book"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
@@ -263,7 +266,7 @@ def test_a_published_book_has_its_addresses_and_offers_its_pdf_as_long_as_it_sho
     assert page.find("a", string="the whole book as a PDF")["href"] == "../attention-worked-out.pdf"
 
     published = "https://ada.github.io/course/"
-    button = "https://mybinder.org/v2/gh/ada/course/main?urlpath=lab/tree/chapters/01_one.ipynb"
+    button = "https://mybinder.org/v2/gh/ada/course/HEAD?urlpath=lab/tree/chapters/01_one.ipynb"
     assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
     assert f"<loc>{published}chapters/01_one.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf-8")
     card = BeautifulSoup((html / "chapters/01_one.html").read_text(encoding="utf-8"), "html.parser").find(
@@ -295,6 +298,77 @@ def test_the_address_of_the_repository_is_that_of_the_variable_before_that_of_gi
     monkeypatch.setenv("BOOK_URL", "ftp://ada:s3cret@nowhere")
     with pytest.raises(ValueError, match=r"^BOOK_URL must be an address such as https://\S+, which it is not\.$"):
         origin(tmp_path)
+
+
+FORMS = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in build.ROOT.glob(".github/ISSUE*/*")}
+PRESSED = """(button) => {
+  button.addEventListener("click", (event) => event.preventDefault());
+  button.click();
+  return button.href;
+}"""
+
+
+def filled_in(address):
+    """Return which form a link opens, and what it fills in; the form has to ask for that."""
+    assert address.startswith("https://github.com/ada/course/issues/new?")
+    fields = dict(parse_qsl(urlsplit(address).query))
+    form, _ = fields.pop("template"), fields.pop("title")
+    assert {*fields} <= {part["id"] for part in FORMS[form]["body"]}
+    return form, fields
+
+
+def test_each_page_and_each_claim_leads_to_the_form_for_what_is_wrong(small_book, visit):
+    add_remote(small_book, "https://github.com/ada/course")
+    lines = 60 * "A line.\n\n"
+    text = f"# One\n\n## First\n\n{lines}## Second\n\n{lines}"
+    write_chapter(small_book, "print(1 + 1)", text, tags=["claim-M1"])
+    head = (build.ROOT / "chapters/index.md").read_text(encoding="utf-8").partition("# Attention")[0]
+    title = f"{head}# Title\n\n```{{code-cell}} ipython3\n1\n```\n"
+    (small_book / "chapters/index.md").write_text(title, encoding="utf-8")
+    row = {"id": "M1", "by": ["mole"], "said": "All is well.", "found": "It is.", "verdict": "holds", "shown": [1]}
+    (small_book / "chapters/ledger.yml").write_text(yaml.safe_dump([row]), encoding="utf-8")
+    entry = "### M1\n\n**All is well.** (mole)\n\nShown in [chapter 1](01_one.ipynb#second).\n"
+    (small_book / "chapters/ledger.md").write_text(f"# The ledger\n\n## Part\n\n{entry}", encoding="utf-8")
+    with (small_book / "_toc.yml").open("a", encoding="utf-8") as contents:
+        contents.write("  - file: chapters/ledger\n")
+    run = run_build(small_book)
+    assert run.returncode == 0, run.stderr
+
+    html = small_book / "_build/html/chapters"
+    claim = BeautifulSoup((html / "ledger.html").read_text(encoding="utf-8"), "html.parser").select_one("#m1")
+    link = claim.find("a", string="This is wrong, because …")
+    assert filled_in(link["href"]) == ("claim.yml", {"claim": "M1", "version": version()})
+    page = visit((html / "01_one.html").as_uri())
+    button = page.locator(".btn-source-issues-button")
+    named = {"page": "chapters/01_one", "version": version()}
+    assert filled_in(button.get_attribute("href")) == ("page.yml", named)
+    assert filled_in(button.evaluate(PRESSED)) == ("page.yml", {**named, "section": "First"})
+    page.locator("#second").evaluate("(section) => section.scrollIntoView({ behavior: 'instant' })")
+    assert filled_in(button.evaluate(PRESSED)) == ("page.yml", {**named, "section": "Second"})
+    assert f"Version {version()}" in page.locator(".bd-footer-content").inner_text()
+    assert addresses(html / "index.html")[0] == [
+        "https://mybinder.org/v2/gh/ada/course/HEAD?urlpath=lab/tree/chapters/01_one.ipynb"
+    ]
+
+
+def test_where_the_repository_is_known_the_page_on_reading_names_it_and_nothing_stands_for_it():
+    text = (build.ROOT / f"{HOW_TO_READ}.md").read_text(encoding="utf-8")
+    told = addressed(text, "https://github.com/ada/course")
+    assert "ADDRESS" in text and "OWNER/NAME" in text and not re.search("ADDRESS|OWNER|NAME", told)
+    assert "git clone https://github.com/ada/course attention" in told and "/gh/ada/course/HEAD" in told
+
+
+def test_one_version_and_one_date_stand_everywhere_and_have_notes():
+    def read(name):
+        return (build.ROOT / name).read_text(encoding="utf-8")
+
+    cited = yaml.safe_load(read("CITATION.cff"))
+    number, date = re.search(r"^## ([\d.]+) \((\d{4}-\d\d-\d\d)\)$", read("CHANGELOG.md"), re.MULTILINE).groups()
+    extension = json.loads(read("lab/share/jupyter/labextensions/attention-worked-out/package.json"))
+    told = re.search(r"version = \{(.*)\}", read(f"{HOW_TO_READ}.md"))[1]
+    assert {number, cited["version"], extension["version"], told} == {version()} and cited["date-released"] == date
+    notes = read("CHANGELOG.md").split(f"## {number}")[1].split("\n## ")[0]
+    assert "### What changed in what is true" in notes
 
 
 def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(small_book):
@@ -342,6 +416,14 @@ def test_a_chapter_that_does_not_exist_gets_a_sentence_with_those_that_do(tmp_pa
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert run.returncode != 0 and run.stdout == ""
     assert run.stderr.startswith(f"CHAPTER must be one of 01 02, but is '{number}'.\n")
+
+
+@pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")
+@pytest.mark.parametrize("number", ["5", "05"])
+def test_a_chapter_is_named_by_its_number_with_or_without_the_zero(number):
+    command = ["make", "--dry-run", "--old-file", ".venv/installed", "check", f"CHAPTER={number}"]
+    run = subprocess.run(command, cwd=build.ROOT, capture_output=True, encoding="utf-8")
+    assert run.stdout.endswith(" -k 05_\n") and "must be" not in run.stdout
 
 
 @pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")

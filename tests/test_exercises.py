@@ -80,6 +80,15 @@ def test_a_judge_in_python_may_say_how_far_off_an_answer_is(says):
     assert says(7, judge).startswith("Not yet: 7 is not below 5. ")
 
 
+def test_what_it_says_is_html_in_a_notebook_so_that_lines_break_between_words(kernel, tmp_path):
+    code = "from attn.course.exercises import check\ncheck(5, 4, 'It must be < 5.')"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbformat.write(notebook, tmp_path / "one.ipynb")
+    (output,) = kernel(tmp_path / "one.ipynb").cells[0].outputs
+    assert output.data["text/plain"] == "Not yet. It must be < 5."
+    assert output.data["text/html"] == "<p>Not yet. It must be &lt; 5.</p>"
+
+
 def test_an_answer_is_judged_once_so_that_a_cell_that_fails_leaves_none_of_another_exercise(kernel, tmp_path):
     cells = [
         "from attn.course.exercises import check",
@@ -92,7 +101,7 @@ def test_an_answer_is_judged_once_so_that_a_cell_that_fails_leaves_none_of_anoth
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbformat.write(notebook, tmp_path / "one.ipynb")
     said = [printed(cell) for cell in kernel(tmp_path / "one.ipynb").cells]
-    assert said[2] == "Right.\n" and said[4].startswith("Not answered yet") and said[5] == "Right.\n5\n"
+    assert said[2] == "Right." and said[4].startswith("Not answered yet") and said[5] == "Right.5\n"
 
 
 def test_text_is_compared_without_the_blanks_around_it(says):

@@ -243,7 +243,7 @@ def test_a_solution_takes_the_place_of_the_dots_and_its_check_has_to_say_right()
     ]
     solved = solve(nbformat.v4.new_notebook(cells=cells), {"Two and two": {"right": ["4.0"], "wrong": ["5"]}})
     _, answer, check, trials, _ = solved.cells
-    assert answer.source.startswith("answer = 4\n") and printed(check) == "Right.\n"
+    assert answer.source.startswith("answer = 4\n") and printed(check) == "Right."
     judge = "def check(answer): print('Right.' if answer == 4 else 'Not yet.')"
     exec(f"{judge}\n{trials.source}", {})
     with pytest.raises(AssertionError, match="5"):

@@ -17,16 +17,15 @@ SOLVED, SPINE = build.BUILD / "solved", build.BUILD / "spine"
 ANSWERS = yaml.safe_load(Path(__file__).with_name("answers.yml").read_text(encoding="utf-8"))
 NAME = re.compile(r"^### (.*)$", re.MULTILINE)
 TRIALS = """import warnings
-from contextlib import redirect_stdout
-from io import StringIO
+from IPython.utils.capture import capture_output
 
 def said(answer):
-    with redirect_stdout(StringIO()) as out, warnings.catch_warnings(action="ignore"):
+    with capture_output() as out, warnings.catch_warnings(action="ignore"):
         exec({check!r}, {{**globals(), "answer": answer}})
-    return out.getvalue()
+    return out.outputs[-1].data["text/plain"] if out.outputs else out.stdout.strip()
 
 for given in {right!r}:
-    assert said(eval(given, {{**globals(), "answer": globals().get("solution")}})) == "Right.\\n", given
+    assert said(eval(given, {{**globals(), "answer": globals().get("solution")}})) == "Right.", given
 for given in {wrong!r}:
     assert said(eval(given, {{**globals(), "answer": globals().get("solution")}})).startswith("Not yet"), given"""
 
@@ -45,7 +44,7 @@ def solve(notebook, answers):
     """
     for number, (name, (answer, check, code)) in enumerate(zip(names(notebook), exercises(notebook), strict=True)):
         answer.source = f"{code}\nsolution = globals().get('answer')"  # its check takes the answer away
-        check.outputs = [nbformat.v4.new_output("stream", text="Right.\n")]
+        check.outputs = [nbformat.v4.new_output("display_data", {"text/plain": "Right.", "text/html": "<p>Right.</p>"})]
         trials = nbformat.v4.new_code_cell(TRIALS.format(check=check.source, **answers[name]), id=f"trials-{number}")
         notebook.cells.insert(notebook.cells.index(check) + 1, trials)
     return notebook

@@ -67,7 +67,7 @@ def check(answer, right, hint, *, digits=2):
         return
     given = _as_numbers(answer)
     why = _judge(given, right) if rule is None else _compare(given, rule)
-    print("Right." if why == "" else f"Not yet{why} {hint}")
+    display(Said("Right." if why == "" else f"Not yet{why} {hint}"))
     shell = get_ipython()
     if shell is not None and shell.user_ns.get("answer") is answer:
         shell.user_ns["answer"] = ...  # if the cell of the next exercise fails, this answer is not judged there
@@ -97,6 +97,16 @@ def fits_a_page(rule):
     right = np.asarray(rule["right"])
     most = MOST_MARKS if rule["kind"] == "truth" else MOST_NUMBERS
     return right.ndim <= 2 and 0 < right.size <= most and right.dtype.kind in "biuf" and bool(np.isfinite(right).all())
+
+
+class Said(str):
+    """What the check says; as HTML, because JupyterLab breaks the lines of a printed text inside its words."""
+
+    def __repr__(self):
+        return str(self)
+
+    def _repr_html_(self):
+        return f"<p>{escape(self, quote=False)}</p>"
 
 
 class Waiting:
