@@ -23,7 +23,7 @@ def test_a_cell_that_shows_something_else_or_takes_too_much_memory_is_named(tmp_
         "number += 1; print(number)  # and a hand has changed what it printed": "45\n",
         "import time; print(time.time_ns())": "1\n",
         "display({'image/svg+xml': '<svg/>'}, raw=True)": None,
-        f"print(len(b'x' * {10**9}))": f"{10**9}\n",
+        "print(len(b'x' * 800_000_000))": "800000000\n",
     }
     cells = [
         nbformat.v4.new_code_cell(
@@ -38,11 +38,9 @@ def test_a_cell_that_shows_something_else_or_takes_too_much_memory_is_named(tmp_
     settings = ["-c", "pyproject.toml", "-p", "conftest", "-p", "no:cacheprovider", "-n", "2"]
     command = [sys.executable, "-m", "pytest", "--nbval", *settings, tmp_path]
     run = subprocess.run(command, cwd=build.ROOT, capture_output=True, encoding="utf-8")
-    assert re.findall(r"FAILED .*(05_masking\.ipynb::Cell \d+)", run.stdout) == [
-        "05_masking.ipynb::Cell 2",
-        "05_masking.ipynb::Cell 5",
-    ], run.stdout
-    assert "2 failed, 4 passed" in run.stdout and r"'45\n' == '44\n'" in run.stdout
+    wrong = ["05_masking.ipynb::Cell 2", *(["05_masking.ipynb::Cell 5"] if sys.platform == "linux" else [])]
+    assert re.findall(r"FAILED .*(05_masking\.ipynb::Cell \d+)", run.stdout) == wrong, run.stdout
+    assert r"'45\n' == '44\n'" in run.stdout
 
 
 @pytest.mark.skipif(platform.machine() not in {"x86_64", "AMD64"}, reason="OpenBLAS has older processors for x86 alone")
