@@ -62,7 +62,7 @@ def pytest_itemcollected(item):
 
 def pytest_collection_modifyitems(items):
     """Begin with what takes longest: the tests of JupyterLab, which share one core, and the chapters on the other."""
-    longest = {"test_lab.py": 0, "test_kernels.py": 1}
+    longest = {"test_lab.py": 0, "test_live.py": 0, "test_kernels.py": 1}
     items.sort(key=lambda item: longest.get(item.path.name, len(longest)))
 
 
