@@ -48,7 +48,7 @@ def test_where_no_kernel_runs_the_start_and_what_the_function_gives_for_it_are_s
     _, text, _, picture, called = [cell.outputs for cell in normalise(executed).cells]
     told, shown = (output.data for output in text)
     line = f'<p class="attn-live">n = 2, word = &lt;b&gt;. {HOW}</p>'
-    assert told == {"text/plain": f"n = 2, word = <b>. {HOW}", "text/html": line}
+    assert told == {"text/plain": f"n = 2\nword = <b>\n{HOW}", "text/html": line}
     assert shown == {"text/plain": "<b><b>"}
     assert [set(output.data) for output in picture] == [{"text/plain", "text/html"}, {"text/plain", "image/png"}]
     assert [output.text for output in called] == ["ddd\n"], "the function is what it was"

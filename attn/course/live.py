@@ -54,12 +54,13 @@ def interact(**controls):
             control.style.description_width = "initial"  # room for the whole name
             if isinstance(control, Text):
                 control.continuous_update = False  # half a word may mean nothing
-        told = f"{', '.join(f'{control.description} = {control.value}' for control in given)}. {HOW}"
+        told = [f"{control.description} = {control.value}" for control in given]
+        html = f'<p class="attn-live">{escape(", ".join(told))}. {HOW}</p>'
         shown = {"text/plain": start.stdout.rstrip()}
         for output in start.outputs:
             shown |= output.data
         result.outputs = [{"output_type": "display_data", "data": shown, "metadata": {}}]
-        show(VBox(given), {"text/plain": told, "text/html": f'<p class="attn-live">{escape(told)}</p>'})
+        show(VBox(given), {"text/plain": "\n".join([*told, HOW]), "text/html": html})
         show(result, shown)
         return function
 
