@@ -19,7 +19,7 @@ MOVES = {  # by chapter: a control, the keys that move it, and what its function
     "07": ("asks", ["n"], r"car +wrecked 0\.20"),
     "08": ("one_back", ["Home"], "<img"),
     "12": ("step", ["End"], "<img"),
-    "15": ("first", ["ArrowDown"], r"right 0\.93"),
+    "15": ("first", ["1"], r"right 0\.93"),
     "16": ("text", ["Control+A", *"Emma was a", "Enter"], r"model +·very"),
 }
 OTHERS = {"12": "shares", "15": "models"}  # a word of the cells that train other models, for long
