@@ -1,7 +1,4 @@
-"""Controls for a function that the reader has written: they move it in JupyterLab, and say how to where no kernel runs.
-
-Nothing here knows the function, and no page can run it: it is Python. So a page shows what it gives at the start.
-"""
+"""Controls for a function of the reader's own, and what it shows at the start where no kernel runs."""
 
 from functools import wraps
 from html import escape
@@ -14,10 +11,9 @@ HOW = "To change this, run the cell in JupyterLab."
 
 
 def interact(**controls):
-    """Give the function that follows a control for each argument, and run it again whenever one of them is moved.
+    """Give the function below a control for each argument, and run it again whenever one of them is moved.
 
-    It is `ipywidgets.interact` as a decorator, and makes the same controls. The built book, GitHub and a notebook that
-    was not yet run show the values at the start, and what the function shows for them.
+    It is `ipywidgets.interact` as a decorator. What the function raises at the start, its cell raises.
 
     Parameters
     ----------
@@ -28,16 +24,7 @@ def interact(**controls):
     Returns
     -------
     callable
-        A decorator, which shows the controls and returns the function as it was. The function prints something, or
-        ends with `plt.show()`; where it does both, a page has the picture. What it raises at the start is raised.
-
-    Examples
-    --------
-    In JupyterLab, a slider for n:
-
-    >>> @interact(n=(1, 5))  # doctest: +SKIP
-    ... def square(n=2):
-    ...     print(n**2)
+        A decorator, which returns the function as it was. It prints, or ends with `plt.show()`: a page has the picture.
     """
 
     def controlled(function):
