@@ -44,7 +44,7 @@ def printed(cell):
     texts = [
         output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
     ]
-    return SIZE.sub("", "".join(texts))
+    return SIZE.sub("", "\n".join(texts))
 
 
 def shown(cells):
