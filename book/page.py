@@ -14,6 +14,7 @@ from attn.figures import figure_scripts, light, read_source, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
 
+from . import number_of
 from .build import PDF, ROOT, SOURCE
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
@@ -86,7 +87,7 @@ def write_assets(app, exception):
     static.joinpath("figures").mkdir(exist_ok=True)
     for name, text in [*page_scripts().items(), weights_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
-    for copy in Path(app.outdir, "_sources").glob("chapters/*.ipynb"):
+    for copy in filter(number_of, Path(app.outdir, "_sources").glob("chapters/*.ipynb")):
         shutil.copy(ROOT / "chapters" / copy.name, copy)  # as in the repository, and so without answers
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)
