@@ -1,7 +1,9 @@
-"""Links from the chapters to the glossary."""
+"""Links from the chapters to the glossary, and the index."""
 
 import functools
 import re
+from collections import Counter
+from operator import itemgetter
 
 from docutils import nodes
 from sphinx import addnodes
@@ -12,6 +14,7 @@ from . import number_of
 
 GLOSSARY = "chapters/glossary"
 NOT_PROSE = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.raw, addnodes.pending_xref)
+NOT_INDEXED = {"Questions", "Exercises", "Summary", "References"}
 
 
 def ancestors(node):
@@ -103,6 +106,36 @@ class LinkTerms(SphinxPostTransform):
         return reference
 
 
+def index_terms(app, env):
+    """Lead from the index to each term of the glossary, and to the section of each chapter that says most of it.
+
+    A bold term is being explained there.
+    """
+    pattern, known = names(env)
+    terms = [("single", term, target, "main", None) for term, (target, _) in glossary(env).items()]
+    env.get_domain("index").entries[GLOSSARY] = terms
+    for docname in filter(number_of, sorted(env.found_docs)):
+        uses = {}  # term: (how often, section)
+        for section in env.get_doctree(docname).findall(
+            lambda node: isinstance(node, nodes.section) and isinstance(node.parent, nodes.section)
+        ):
+            if section[0].astext() in NOT_INDEXED:
+                continue
+            text = " ".join(paragraph.astext() for paragraph in section.findall(nodes.paragraph))
+            bold = 10 * [strong.astext() for strong in section.findall(nodes.strong)]
+            for term, count in Counter(
+                known[word.lower()] for word in pattern.findall(" . ".join([text, *bold]))
+            ).items():
+                uses.setdefault(term, []).append((count, section))
+        entries = env.get_domain("index").entries.setdefault(docname, [])
+        for term, found in uses.items():
+            count, section = max(found, key=itemgetter(0))
+            if count > 2:
+                place = f"chapter {number_of(docname)}: {section[0].astext()}"
+                entries.append(("single", f"{term}; {place}", section["ids"][0], "", None))
+
+
 def setup(app):
     app.add_post_transform(LinkTerms)
+    app.connect("env-updated", index_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

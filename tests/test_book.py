@@ -24,7 +24,7 @@ from book.slim import bundle, names_in
 
 TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
 CHAPTERS = [f"{entry['file']}.html" for entry in TOC["chapters"] if number_of(entry["file"])]
-PAGES = [f"{name}.html" for name in [TOC["root"], *(entry["file"] for entry in TOC["chapters"]), "search"]]
+PAGES = [f"{name}.html" for name in [TOC["root"], *(entry["file"] for entry in TOC["chapters"]), "search", "genindex"]]
 
 
 AXE = {  # this rule is experimental, and off, in the axe on board
@@ -397,6 +397,16 @@ def test_the_whole_machine_and_its_time_are_seen_together(visit, book, width, hi
     rows = page.locator(".attn-arrays tbody tr")
     told = page.locator(".attn-explorable:has(.attn-arrays) .attn-detail").last.inner_text()
     assert rows.count() == 5 and told.startswith("4 numbers for “gold”")
+
+
+def test_the_index_leads_to_the_sections_that_it_names(soups):
+    places = soups["genindex.html"].find_all("a", string=re.compile(r"chapter \d+: "))
+    assert len(places) > 40
+    for link in places:
+        page, _, target = link["href"].partition("#")
+        number, title = re.fullmatch(r"chapter (\d+): (.*)", link.get_text()).groups()
+        heading = soups[page].find(id=target).find(re.compile("h[2-4]")).get_text().removesuffix("#")
+        assert number_of(page) == int(number) and heading == title
 
 
 def test_the_title_page_leads_to_chapter_1_and_carries_a_figure_to_move(soups):
