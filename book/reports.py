@@ -3,16 +3,17 @@
 The forms are those of .github/ISSUE_TEMPLATE. Where the repository is not known, nothing leads there.
 """
 
-import re
+import functools
 import tomllib
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
 from . import ROOT
+from .links import CHAPTER
+from .repository import origin
 
-CHAPTER = re.compile(r"chapters/\d\d_")
 HOW_TO_READ = "chapters/how_to_read"
 IN_PLACE = ", with the address of the repository in the place of ADDRESS"
 WRONG = "This is wrong, because …"
@@ -22,18 +23,19 @@ def version():
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 
-def repository(app):
+@functools.cache
+def repository():
     """Return the address of the repository, or nothing."""
-    return app.config.html_theme_options.get("repository_url", "")
+    return origin(ROOT)[0]
 
 
-def report(repository, form, title, **fields):
+def report(form, title, **fields):
     """Return the address of a new issue with these fields of a form filled in."""
     asked = {"template": f"{form}.yml", "title": title, **fields, "version": version()}
-    return f"{repository}/issues/new?{urlencode(asked)}"
+    return f"{repository()}/issues/new?{urlencode(asked)}"
 
 
-def addressed(text, repository):
+def addressed(text, address):
     """Return a page with the repository's address in the place of what stands for it.
 
     >>> addressed("Clone, with the address of the repository in the place of ADDRESS: ADDRESS", "https://github.com/a/b")
@@ -41,8 +43,8 @@ def addressed(text, repository):
     >>> addressed("gh/OWNER/NAME/HEAD", "https://github.com/ada/course")
     'gh/ada/course/HEAD'
     """
-    name = re.sub("https://[^/]*/", "", repository)
-    return text.replace(IN_PLACE, "").replace("ADDRESS", repository).replace("OWNER/NAME", name)
+    name = urlsplit(address).path.removeprefix("/")
+    return text.replace(IN_PLACE, "").replace("ADDRESS", address).replace("OWNER/NAME", name)
 
 
 class WrongBecause(SphinxTransform):
@@ -51,32 +53,31 @@ class WrongBecause(SphinxTransform):
     default_priority = 501  # the ledger has marked its entries
 
     def apply(self, **kwargs):
-        address = repository(self.app)
-        for section in self.document.findall(nodes.section) if address else []:
+        for section in self.document.findall(nodes.section) if repository() else []:
             if "attn-claim" in section["classes"]:
                 claim = section[0].astext()
-                form = report(address, "claim", f"Ledger {claim}: ", claim=claim)
+                form = report("claim", f"Ledger {claim}: ", claim=claim)
                 link = nodes.reference("", WRONG, refuri=form, reftitle=f"Report on {claim}", classes=["attn-wrong"])
                 section[-1] += [nodes.Text(" "), link]
 
 
 def configure(app, config):
     """Let each page tell the version, and have a button for what is wrong on it."""
-    address = repository(app)
+    address = repository()
     changes = f'. <a href="{address}/blob/HEAD/CHANGELOG.md">What has changed</a>' if address else ""
     config.html_theme_options |= {"extra_footer": f"Version {version()}{changes}", "use_issues_button": bool(address)}
 
 
 def fill_in(app, docname, source):
-    if docname == HOW_TO_READ and repository(app):
-        source[0] = addressed(source[0], repository(app))
+    if docname == HOW_TO_READ and repository():
+        source[0] = addressed(source[0], repository())
 
 
 def lead_on(app, pagename, templatename, context, doctree):
     """Let the button fill in its page, and Binder open chapter 1 from the title page, which is no notebook."""
     for button in [one for group in context.get("header_buttons", []) for one in [group, *group.get("buttons", [])]]:
         if button.get("label") == "source-issues-button":
-            form = report(repository(app), "page", f"{pagename}: ", page=pagename)
+            form = report("page", f"{pagename}: ", page=pagename)
             button |= {"url": form, "text": "Something is wrong here", "tooltip": "Say what is wrong on this page"}
         elif "urlpath" in button.get("url", ""):
             first = min(filter(CHAPTER.match, app.env.found_docs))
@@ -85,7 +86,7 @@ def lead_on(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.add_transform(WrongBecause)
-    app.connect("config-inited", configure, priority=900)  # when the repository is known
+    app.connect("config-inited", configure)
     app.connect("source-read", fill_in)
     app.connect("html-page-context", lead_on, priority=900)  # when the theme has made its buttons
     return {"parallel_read_safe": True, "parallel_write_safe": True}
