@@ -30,7 +30,7 @@ help:
 	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, and make variants"
 	@echo "make variants [PROCESSOR=Nehalem]   run the chapters solved, without side paths, as an older processor computes"
 	@echo "make torch   install PyTorch, with which the tests then compare the package"
-	@echo "make bench   measure the speed of package, build and pages; writes nothing"
+	@echo "make bench   measure the speed of the package beside PyTorch; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
 	@echo "make novels  train the model of chapter 16 again, five times, and measure it (two hours)"
@@ -82,7 +82,7 @@ check: .venv/installed
 	$(BIN)/python -m tests.variants
 	$(BIN)/python -m pytest --nbval tests/test_notebooks.py tests/test_book.py chapters _build/solved _build/spine -k $(CHAPTER)_
 
-bench: book
+bench: .venv/installed
 	@$(BIN)/python -c 'import torch' 2>/dev/null || \
 	  { echo "This compares with PyTorch: make torch" >&2; exit 1; }
 	OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/python -m pytest benchmarks/bench_*.py -q -p no:cacheprovider -p no:xdist \

@@ -18,7 +18,7 @@ PAGES = BUILD / "html"
 PDF = BUILD / "attention-worked-out.pdf"
 ALONE = FileLock(BUILD / "lock", timeout=0)
 NOT_BUILT = "The book was not built: see the warnings above."
-MADE_FROM = ("chapters/*.*", "attn/**/*.*", "book/*.*", "_*.yml", "*.bib", "*.txt")
+MADE_FROM = ("chapters/*.*", "attn/**/*.*", "book/*.*", "_*.yml", "*.bib", "*.txt", "pyproject.toml")
 
 
 def sources():

@@ -2,8 +2,6 @@
 
 import functools
 import re
-from collections import Counter
-from operator import itemgetter
 
 from docutils import nodes
 from sphinx import addnodes

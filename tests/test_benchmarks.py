@@ -3,8 +3,7 @@
 import subprocess
 import sys
 
-from benchmarks import bench_book, bench_waiting
-from book import build, chapters
+from book import build
 
 ALONE = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts="]
 
@@ -13,13 +12,3 @@ def test_the_package_is_timed_beside_pytorch(torch):
     small = ["--benchmark-disable", "-k", "512 or floor or one_token or 32", "benchmarks/bench_speed.py"]
     run = subprocess.run([*ALONE, *small], cwd=build.ROOT, capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stdout
-
-
-def test_a_training_is_timed():
-    assert bench_waiting.seconds() > 0
-
-
-def test_a_page_is_timed(packed, address, browser):
-    lines = []
-    bench_book.test_a_page(packed, address, browser, chapters()[0], lines.append)
-    assert lines[0].startswith("01_why_words_need_context")
