@@ -66,6 +66,7 @@ pdf: .venv/installed
 test test-all: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
+	$(BIN)/pre-commit run --all-files biome
 	$(BIN)/python -m book.build
 	$(BIN)/python -m pytest --nbval $(if $(filter test,$@),-m "not (lab or firefox or small_book or repository)")
 	$(if $(filter test-all,$@),$(MAKE) variants)

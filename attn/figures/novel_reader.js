@@ -26,7 +26,11 @@ async function bring({ load, model }, name, onProgress) {
     onProgress((part + 1) / parts().count);
   }
   const all = parts().parts.map(bytesOf), bytes = new Uint8Array(sum(all.map((part) => part.length)));
-  all.reduce((place, part) => (bytes.set(part, place), place + part.length), 0);
+  let place = 0;
+  for (const part of all) {
+    bytes.set(part, place);
+    place += part.length;
+  }
   brought[name] = modelOf(parts().about, bytes);
 }
 
@@ -46,7 +50,6 @@ function readerOf(means, place) {
   const { texts } = read();
   const { config, words, encode, decode, mostTokens } = brought[read().model];
   const layers = Array.from({ length: config.n_layers }, (_, i) => i + 1);
-  const heads = Array.from({ length: config.n_heads }, (_, i) => i);
   let done = null, whole = null; // as the heads are now, and with all of them on
   const encoded = texts.map(encode);
   const windowOf = (tokens) => tokens.slice(firstRead(tokens.length, mostTokens));

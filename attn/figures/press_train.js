@@ -135,7 +135,7 @@ function openEngine(report) {
 const engines = new WeakMap(); // what trains for a figure, by the function that draws it
 const opened = new WeakSet(); // the figures that have looked at the page's address
 
-function build({ model, read, change, reset, line, tell, draw, load }) {
+function build({ read, change, reset, line, tell, draw, load }) {
   const { task: name, tasks } = read();
   const task = tasks[name], labels = Object.keys(tasks);
   let engine = null, run = null, ghost = null, key = "", shape = "", toldAt = 0, drawnAt = 0, asked = "";
