@@ -4,6 +4,8 @@ import re
 from itertools import count
 from xml.etree import ElementTree
 
+from attn.figures import read_source
+
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 PICTURE = re.compile(r'<img [^>]*src="[^"]*_images/([0-9a-f]{64}\.svg)"[^>]*>')  # drawn by a cell
 ALT = re.compile(r'\balt="([^"]*)"')
@@ -16,20 +18,21 @@ NARROW = 410  # pixels: a diagram that is wider scrolls on a telephone
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 FAMILY = re.compile(r"font-family: ([^;]*);? ?")
 PLACE = re.compile(r"#([\w-]+)")
-INKS = {  # by the colours of attn/course/plots.py, the variables of attn/figures/figures.css
-    "#0057b8": "var(--attn-query)",
-    "#b0005e": "var(--attn-key)",
-    "#806000": "var(--attn-value)",
-    "#00796b": "rgb(var(--attn-weight))",
-    "#44546a": "var(--attn-plus)",
-    "#d55e00": "var(--attn-minus)",
-    "#b3261e": "var(--attn-problem)",
-    "#6a4c93": "var(--attn-violet)",
-    "#c2571a": "var(--attn-orange)",
-    "#5f6b76": "var(--attn-slate)",
-    "#a58bd0": "var(--attn-light-violet)",
-    "#1b1f24": "currentColor",
-}
+
+
+def inks():
+    """Return by each colour that figures.css has for a light page, and so Matplotlib, what a page paints with."""
+    light = dict(re.findall(r"--attn-([\w-]+): ([^;]+);", read_source("figures.css").partition("}")[0]))
+    known = {light.pop("text"): "currentColor"}
+    for name in light.keys() - {"quiet", "line", "panel"}:
+        if light[name].startswith("#"):
+            known[light[name]] = f"var(--attn-{name})"
+        else:
+            known["#" + bytes(map(int, light[name].split())).hex()] = f"rgb(var(--attn-{name}))"
+    return known
+
+
+INKS = inks()
 
 
 def lighten(text):

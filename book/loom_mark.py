@@ -5,13 +5,13 @@
 
 THREADS = (10, 27, 44)  # of three words, the last of which looks at all of them
 SECONDS = 4
-INK = {  # as in attn/figures/figures.css, which the pages have
-    "q": "var(--attn-query,#0057b8)",
-    "k": "var(--attn-key,#b0005e)",
-    "v": "var(--attn-value,#806000)",
-    "w": "rgb(var(--attn-weight,0 121 107))",
-    "e": "var(--attn-violet,#6a4c93)",
-    "p": "var(--attn-slate,#5f6b76)",
+INK = {  # of attn/figures/figures.css, which the pages have
+    "q": "var(--attn-query)",
+    "k": "var(--attn-key)",
+    "v": "var(--attn-value)",
+    "w": "rgb(var(--attn-weight))",
+    "e": "var(--attn-violet)",
+    "p": "var(--attn-slate)",
 }
 
 
