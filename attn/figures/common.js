@@ -472,8 +472,8 @@ function madeUpNumbers(word, count) {
   });
 }
 
-// The root of an explorable. Keys stay inside, as JupyterLab would take the arrow keys for itself and delete the cell at
-// "d d"; but Shift+Enter goes on to the next cell.
+// The root of an explorable. Keys stay inside, as JupyterLab would take the arrow keys for itself, but Shift+Enter goes on
+// to the next cell.
 function figureRoot(el, label) {
   const root = element("div", { className: "attn-explorable", role: "group", "aria-label": label });
   root.addEventListener("keydown", (event) => (event.shiftKey && event.key === "Enter") || event.stopPropagation());
