@@ -11,7 +11,6 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
 from . import ROOT
-from .links import CHAPTER
 from .repository import origin
 
 HOW_TO_READ = "chapters/how_to_read"
@@ -80,7 +79,7 @@ def lead_on(app, pagename, templatename, context, doctree):
             form = report("page", f"{pagename}: ", page=pagename)
             button |= {"url": form, "text": "Something is wrong here", "tooltip": "Say what is wrong on this page"}
         elif "urlpath" in button.get("url", ""):
-            first = min(filter(CHAPTER.match, app.env.found_docs))
+            first = min(filter(number_of, app.env.found_docs))
             button["url"] = button["url"].replace(f"{app.config.root_doc}.md", f"{first}.ipynb")
 
 

@@ -472,10 +472,11 @@ function madeUpNumbers(word, count) {
   });
 }
 
-// The root of an explorable. Keys stay inside: JupyterLab would take the arrow keys for itself.
+// The root of an explorable. Keys stay inside, as JupyterLab would take the arrow keys for itself, but Shift+Enter goes on
+// to the next cell.
 function figureRoot(el, label) {
   const root = element("div", { className: "attn-explorable", role: "group", "aria-label": label });
-  root.addEventListener("keydown", (event) => event.stopPropagation());
+  root.addEventListener("keydown", (event) => (event.shiftKey && event.key === "Enter") || event.stopPropagation());
   // Firefox scrolls to the top of a drawing when a part of it gets the focus, and not to the part.
   root.addEventListener("focusin", ({ target }) =>
     target instanceof SVGElement && target.matches(":focus-visible") && target.firstElementChild?.scrollIntoView({ block: "nearest" }));

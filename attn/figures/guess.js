@@ -168,7 +168,7 @@ function curveGuess(asked, commit) {
     show();
   };
   points.forEach((point, i) => point.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02, PageUp: 0.1, PageDown: -0.1 }[event.key];
+    const step = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
     set(i, share(now[i]) + step);
@@ -258,9 +258,10 @@ function verdictOf(kind, said, answer) {
   return ["You said ", ...mine, ", and so it is", ...(text(mine) === text(its) ? [] : [", nearly: ", ...its]), "."];
 }
 
-// In a page of the book the answer stands further down, in the output of the cell that computes it.
-function answerInPage(id) {
-  const place = document.querySelector(`[data-answer="${id}"] script`);
+// In a page of the book the answer stands further down, in the output of the cell that computes it; in JupyterLab another
+// chapter may be open beside this one.
+function answerInPage(root, id) {
+  const place = (root.closest("[data-attn-chapter]") ?? document).querySelector(`[data-answer="${id}"] script`);
   return place && JSON.parse(place.textContent);
 }
 
@@ -268,7 +269,7 @@ function render({ model, el }) {
   const root = figureRoot(el, "Your guess");
   const id = model.get("id");
   const asked = Object.fromEntries(["choices", "scale", "unit", "digits", "at", "across", "along", "rows", "columns"].map((name) => [name, model.get(name)]));
-  const answer = () => model.get("answer") ?? answerInPage(id);
+  const answer = () => model.get("answer") ?? answerInPage(root, id);
   const said = () => model.get("said")[0]; // null where the reader passed, undefined until one of the two has happened
   const name = () => chapterOf(root) && `${chapterOf(root)}?${id}`;
   const kind = kindOf(asked, commit);
@@ -281,27 +282,29 @@ function render({ model, el }) {
     model.save_changes();
   }
 
+  // Keep what was said for a later visit, and tell the page.
+  function note() {
+    if (name()) remember({ [name()]: said() });
+    root.dispatchEvent(new Event("attn-guessed", { bubbles: true }));
+  }
+
   function commit(what) {
     if (said() !== undefined) return;
     isNow = true;
     say(what);
-    if (name()) remember({ [name()]: what });
     show();
     if (!document.activeElement?.matches("[aria-disabled]")) verdict.focus({ preventScroll: true }); // its button has gone
-    root.dispatchEvent(new Event("attn-guessed", { bubbles: true }));
+    note();
   }
 
-  // Bring back what was said on an earlier visit, or forget it where the question has other answers now.
+  // Bring back what was said on an earlier visit. What no longer fits is forgotten, as the book has changed, and what a
+  // saved notebook brings is kept.
   function recall() {
     const kept = remembered()[name()];
-    if (said() !== undefined || kept === undefined) return;
-    if (kept === null || kind.fits(kept)) {
+    if (said() === undefined && (kept === null || kind.fits(kept))) {
       say(kept);
       show();
-    } else { // the book has changed
-      remember({ [name()]: undefined });
-      root.dispatchEvent(new Event("attn-guessed", { bubbles: true }));
-    }
+    } else if (name() && said() !== kept) note();
   }
 
   function show() {

@@ -63,7 +63,7 @@ function arrange({ content, context }, arrangeAll) {
 
 async function activate(app, notebooks) {
   await loadStyle();
-  // A plain key belongs to the figure that has the focus, and not to the notebook, which would delete the cell at "d d".
+  // A plain key belongs to the figure that has the focus: Notebook 7 sees it first, and would delete the cell at "d d".
   window.addEventListener("keydown", ({ target, ctrlKey, metaKey, altKey, shiftKey }) => {
     const isPlain = !(ctrlKey || metaKey || altKey || shiftKey);
     if (target.closest?.(".attn-explorable")) target.toggleAttribute("data-lm-suppress-shortcuts", isPlain);
