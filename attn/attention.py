@@ -143,8 +143,9 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     Q, K, V = map(widened, with_common_axes(Q, K, V))
     scale = Q.shape[-1] ** -0.5 if scale is None else float(scale)
 
+    scaled_Q = scale * Q
     with np.errstate(over="ignore", invalid="ignore"):  # a hidden key may hold anything
-        scores = scale * Q @ K.mT
+        scores = scaled_Q @ K.mT
     weights = softmax_in_place(_masked(scores, mask))
     output = weighted_sum(weights, V)
 
@@ -153,7 +154,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
             grad_weights = np.where(weights == 0, 0, grad_output @ V.mT)  # no gradient passes a weight of zero
         grad_scores = weights * (grad_weights - row_sums(weights * grad_weights))
         grad_Q = scale * weighted_sum(grad_scores, K)
-        grad_K = weighted_sum(grad_scores.mT, scale * Q)
+        grad_K = weighted_sum(grad_scores.mT, scaled_Q)
         grad_V = weighted_sum(weights.mT, grad_output)
         is_learned = isinstance(mask, np.ndarray) and mask.dtype.kind == "f"
         grad_mask = sum_to(grad_scores, mask.shape) if is_learned else None
@@ -192,8 +193,8 @@ def weighted_sum(weights, rows):
         if np.isfinite(mixed).all() or np.isfinite(rows).all():
             return mixed
         held = np.isfinite(rows).all(axis=-1, keepdims=True)
-        mixed = weights @ np.where(held, rows, 0)
-        for key in np.flatnonzero(~held.all(axis=tuple(range(held.ndim - 2)))):
-            share, row = weights[..., key, None], np.where(held, 0, rows)[..., key, None, :]
-            mixed += np.where(share == 0, 0, share * row)
+        mixed, others = weights @ np.where(held, rows, 0), np.where(held, 0, rows)
+        for row in np.flatnonzero(~held.all(axis=tuple(range(held.ndim - 2)))):
+            share = weights[..., row, None]
+            mixed += np.where(share == 0, 0, share * others[..., row, None, :])
     return mixed
