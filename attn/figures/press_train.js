@@ -9,7 +9,7 @@ const TOLD_EVERY = 4000; // milliseconds between two lines that are spoken
 const PLOT = { width: 470, height: 138, left: 16, right: 410, top: 12, bottom: 116, nats: 4 };
 
 function headNames({ layers, heads }) {
-  return Array.from({ length: layers }, (_, l) => Array.from({ length: heads }, (_, h) => `${l + 1}.${h}`));
+  return Array.from({ length: layers }, (_, l) => Array.from({ length: heads }, (_, h) => `L${l + 1}H${h + 1}`));
 }
 
 // Why a setting cannot be trained, in one sentence; "" if it can.
@@ -267,7 +267,7 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
   document.addEventListener("visibilitychange", hidden);
 
   const best = (one) => { // the head that gives most by a score, and how much
-    const found = run.points.at(-1).scores[one].flatMap((row, l) => row.map((weight, h) => [weight, `${l + 1}.${h}`]));
+    const found = run.points.at(-1).scores[one].flatMap((row, l) => row.map((weight, h) => [weight, `L${l + 1}H${h + 1}`]));
     return found.reduce((a, b) => (b[0] > a[0] ? b : a));
   };
   const inWords = (state) => {
