@@ -563,7 +563,7 @@ def test_a_head_that_is_off_writes_nothing(js):
     params = stirred(config, 5)
     done = "tokens, (layer, head) => (off.includes(`${layer}.${head}`) ? 'off' : null)"
     code = f"(params, config, tokens, off) => [...{RUN % done}]"
-    for off in (["2.1"], [f"{layer}.{head}" for layer in (1, 2) for head in range(4)]):
+    for off in (["L2H2"], [f"{layer}.{head}" for layer in (1, 2) for head in range(4)]):
         without = [switch_off(*map(int, head.split("."))) for head in off]
         found = js(code, params, vars(config), tokens, off)
         assert_allclose(found, decoder(params, config, tokens, interventions=without).ravel(), atol=1e-12)

@@ -258,7 +258,7 @@ def test_looks_at_the_adjective_are_forbidden_where_they_are_said_to_be():
     shift = IT["weights"]["difference of differences"][0]
     assert abs(every["difference of differences"] - shift) < 1.5e-4
     assert without["difference of differences"] < 0.1 * shift < 0.9 * shift < three["difference of differences"]
-    # What looks of the last layer add comes after head 4.1.
+    # What looks of the last layer add comes after head L4H2.
     assert last["difference of differences"] == none["difference of differences"]
     assert none["lean"] < last["lean"] < without["lean"] < every["lean"]
 
@@ -383,16 +383,16 @@ def test_what_is_measured_of_a_small_model_has_the_names_that_were_recorded(monk
 def test_a_head_whose_own_mixture_is_given_changes_nothing():
     model = small_model(np.random.default_rng(0))
     (plain,) = read(model, ["1 2 3 4"])
-    own = mixtures(model, "1 2 3 4")[HEADS.index("3.5")]
-    (same,) = read(with_mixture(model, "3.5", own), ["1 2 3 4"])
+    own = mixtures(model, "1 2 3 4")[HEADS.index("L3H6")]
+    (same,) = read(with_mixture(model, "L3H6", own), ["1 2 3 4"])
     np.testing.assert_allclose(same.streams, plain.streams, atol=1e-10)
-    (off,) = read(without_heads(model, ["3.5"]), ["1 2 3 4"])
-    (nothing,) = read(with_mixture(model, "3.5", np.zeros(32)), ["1 2 3 4"])
+    (off,) = read(without_heads(model, ["L3H6"]), ["1 2 3 4"])
+    (nothing,) = read(with_mixture(model, "L3H6", np.zeros(32)), ["1 2 3 4"])
     np.testing.assert_allclose(off.streams, nothing.streams, atol=1e-10)
     assert np.abs(off.streams[3] - plain.streams[3]).max() > 1e-3 and (off.streams[2] == plain.streams[2]).all()
 
 
-@pytest.mark.parametrize("head", ["1.4", "4.1", "6.11"])
+@pytest.mark.parametrize("head", ["L1H5", "L4H2", "L6H12"])
 def test_a_head_changed_with_nothing_held_does_what_the_model_does(head):
     model = small_model(np.random.default_rng(0))
     run, mixture = whole_run(model, "1 2 3 4"), np.random.default_rng(1).normal(size=(6, 32))
@@ -407,7 +407,7 @@ def test_a_head_changed_with_nothing_held_does_what_the_model_does(head):
 def test_a_part_that_is_held_adds_what_it_added_in_the_whole_run():
     model = small_model(np.random.default_rng(0))
     run, mixture = whole_run(model, "1 2 3 4"), np.random.default_rng(1).normal(size=(6, 32))
-    free, held = (with_head(model, run, "5.2", mixture, parts) for parts in ([], parts_held(5)["later layers"]))
+    free, held = (with_head(model, run, "L5H3", mixture, parts) for parts in ([], parts_held(5)["later layers"]))
     np.testing.assert_array_equal(held.streams[:6], free.streams[:6])
     X = held.streams[5]
     for part in ("attention", "mlp"):
@@ -432,7 +432,7 @@ def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
     cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
     for text, seen in zip(("1 2 3", "2 3 1"), read(cut, ["1 2 3", "2 3 1"])):
         row, column = seen.text.place("1").start, seen.text.place("2").start
-        assert seen.text.text == text and np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("2.7"), row, column]]
+        assert seen.text.text == text and np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("L2H8"), row, column]]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def reading(blank):
     return call
 
 
-DONE = [{}, {"off": ["1.1", "4.2"]}, {"itself": ["2.2", "3.0"], "off": ["4.1"]}, {"exchanged": ["3.2", "4.2"]}]
+DONE = [{}, {"off": ["L1H2", "L4H3"]}, {"itself": ["L2H3", "L3H1"], "off": ["L4H2"]}, {"exchanged": ["L3H3", "L4H3"]}]
 
 
 def by_head(done):
@@ -129,7 +129,7 @@ def test_what_is_read_token_by_token_is_what_is_read_at_once(reading, done):
 
 
 def test_a_head_that_looks_only_at_itself_and_marks_that_are_exchanged_do_what_they_say():
-    figure = NovelReader(['He said, "Yes," and went.'], itself=["2.2"], exchanged=["4.2"])
+    figure = NovelReader(['He said, "Yes," and went.'], itself=["L2H3"], exchanged=["L4H3"])
     with Trace() as plain:
         decoder(PARAMS, CONFIG, figure.tokens)
     with Trace() as changed:
@@ -210,7 +210,7 @@ def test_a_long_text_is_kept_and_its_last_tokens_are_read(blank):
     last = page.locator(".attn-token").last
     assert last.get_attribute("aria-pressed") == "true"
     page.locator(".attn-token").first.click()
-    press(page, "Head 1.0: show where it looks")
+    press(page, "Head L1H1: show where it looks")
     assert page.locator(".attn-token").first.get_attribute("aria-pressed") == "true"
 
 
@@ -378,13 +378,13 @@ def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(b
     [
         ({"tokens": []}, "the figure reads at least 1 token, but has 0"),
         ({"tokens": [1] * 129, "token": 31}, "token must be from 32 to 128, but is 31"),
-        ({"off": ["4.2"], "itself": ["4.2"]}, "one thing is done to a head, but 4.2 is named twice"),
-        ({"exchanged": ["4.4"]}, "heads are 1.0 to 4.3, but there is 4.4"),
+        ({"off": ["L4H3"], "itself": ["L4H3"]}, "one thing is done to a head, but L4H3 is named twice"),
+        ({"exchanged": ["L4H5"]}, "heads are L1H1 to L4H4, but there is L4H5"),
         ({"target": 2048}, "target must be from -1 to 2047, but is 2048"),
         ({"tokens": [1, 2048], "token": 0}, "tokens are from 0 to 2047, but reach from 1 to 2048"),
         ({"tokens": [1, 2], "token": 2}, "token must be from 0 to 1, but is 2"),
-        ({"head": "5.0"}, "heads are 1.0 to 4.3, but there is 5.0"),
-        ({"off": ["4.2", "0.1"]}, "heads are 1.0 to 4.3, but there is 0.1"),
+        ({"head": "L5H1"}, "heads are L1H1 to L4H4, but there is L5H1"),
+        ({"off": ["L4H3", "0.1"]}, "heads are L1H1 to L4H4, but there is L0H2"),
         ({"temperature": 0.0}, "temperature must be from 0.1 to 2, but is 0.0"),
     ],
 )
@@ -394,9 +394,9 @@ def test_what_does_not_fit_is_refused_in_python(change, message):
 
 
 def test_python_sees_the_text_and_tells_what_comes_next():
-    figure = NovelReader(TEXTS, off=["4.2"])
+    figure = NovelReader(TEXTS, off=["L4H3"])
     assert figure.text == TEXTS[0]
     shares = softmax(run(figure)[-1].astype(float))
     best = int(shares.argmax())
-    told = f"Novel reader, heads 4.2 off: {TEXTS[0]!r}, and next: “{visible(best)}” {shares[best]:.2f}, "
+    told = f"Novel reader, heads L4H3 off: {TEXTS[0]!r}, and next: “{visible(best)}” {shares[best]:.2f}, "
     assert figure.describe().startswith(told)
