@@ -198,7 +198,7 @@ CASES = {  # the numbers that each verdict tells, in their order; and what its w
     ),
     "L3H2": (
         lambda h: [
-            50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, 10), L3H2, L3H4, L3H9, LEAN,
+            50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, 10), LEAN,
             IT["before it"]["vector of it, three heads off"][0],
         ],
         lambda h: set(IT["before it"]["three heads"]) == {"L3H2", "L3H4", "L3H9"}
@@ -221,7 +221,7 @@ def test_a_verdict_tells_what_was_recorded_and_its_words_hold(head):
     numbers, claim = CASES[head]
     one = figure(head=head)
     verdict = one.verdicts[HEADS.index(head)]
-    told = re.findall(r"\d+(?:\.\d+)?", verdict)
+    told = re.findall(r"(?<![LH\d])\d+(?:\.\d+)?", verdict)  # no names of heads
     expected = [f"{number:.{len(text.partition('.')[2])}f}" for number, text in zip(numbers(head), told, strict=True)]
     assert told == expected
     assert claim(head)
@@ -529,8 +529,8 @@ def test_the_state_is_small_and_holds_the_patterns_as_text_once():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"head": "7.0"}, "heads are L1H1 to L6H12, but there is L7H1"),
-        ({"guesses": {"4.12": "same word"}}, "heads are L1H1 to L6H12, but there is L4H13"),
+        ({"head": "L7H1"}, "heads are L1H1 to L6H12, but there is L7H1"),
+        ({"guesses": {"L4H13": "same word"}}, "heads are L1H1 to L6H12, but there is L4H13"),
         (
             {"guesses": {"L4H2": "magic"}},
             "a head is called previous token, same word, the noun that fits, rests on the first, nothing I can name, "

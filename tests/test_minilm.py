@@ -19,6 +19,7 @@ from attn import Trace, encoder, init_transformer
 from attn.course import minilm
 from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.course.recordings import FOLDER, read_recording
+from attn.interventions import named_head
 from book import chapter
 from recordings.minilm.adjectives import adjectives
 from recordings.minilm.anisotropy import pairs_of_words
@@ -400,7 +401,7 @@ def test_a_head_changed_with_nothing_held_does_what_the_model_does(head):
     np.testing.assert_allclose(run.seen.streams, plain.streams, atol=1e-10)
     np.testing.assert_allclose(with_head(model, run, head, mixture, []).streams, changed.streams, atol=1e-10)
     own = run.mixtures[HEADS.index(head)]
-    for held in parts_held(int(head.split(".")[0])).values():
+    for held in parts_held(named_head(head)[0]).values():
         np.testing.assert_allclose(with_head(model, run, head, own, held).streams, plain.streams, atol=1e-10)
 
 
@@ -432,7 +433,8 @@ def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
     cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
     for text, seen in zip(("1 2 3", "2 3 1"), read(cut, ["1 2 3", "2 3 1"])):
         row, column = seen.text.place("1").start, seen.text.place("2").start
-        assert seen.text.text == text and np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("L2H8"), row, column]]
+        assert seen.text.text == text
+        assert np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("L2H8"), row, column]]
 
 
 @pytest.mark.parametrize(

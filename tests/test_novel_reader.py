@@ -14,13 +14,14 @@ from attn import Trace, decoder, softmax
 from attn.course import novels
 from attn.figures import NovelReader
 from attn.figures.novel_reader import PARTS, first_read
+from attn.interventions import named_head
 from attn.layers import layer_norm, unembedding
 from recordings.novels import mark_values
 
 TEXTS = ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
 PARAMS, TOKENIZER, CONFIG = novels.read_model(), novels.read_tokenizer(), novels.CONFIG
 MARKS = [TOKENIZER.words.index(mark) for mark in (novels.OPENING, novels.CLOSING)]
-HEADS = [f"{layer}.{head}" for layer in range(1, 5) for head in range(4)]
+HEADS = [f"L{layer}H{head}" for layer in range(1, 5) for head in range(1, 5)]
 
 
 def visible(token):
@@ -82,7 +83,8 @@ def test_the_page_reads_held_out_text_as_the_package_does(reading):
             logits = run(figure)
         marks += len(figure.interventions()) if "exchanged" in done and np.isin(row, MARKS).any() else 0
         for head in [one for one in HEADS if one not in done.get("off", [])]:
-            weights = trace.layers[int(head[0]) - 1].attention.weights[int(head[2])]
+            layer, number = named_head(head)
+            weights = trace.layers[layer - 1].attention.weights[number - 1]
             assert_allclose(found["weights"][head], weights, atol=1e-4)
         lost = -np.log(softmax(logits[:-1].astype(float))[np.arange(len(row) - 1), row[1:]])
         assert_allclose(found["lost"], lost, atol=1e-3)
@@ -94,7 +96,7 @@ def test_the_page_reads_held_out_text_as_the_package_does(reading):
         towards = embedding[token] - embedding.mean(axis=0)
         rest = layer_norm(streams[-1][-1].astype(float), **PARAMS["norm"])
         attention = [layer.after_attention[-1] - before[-1] for layer, before in zip(trace.layers, streams)]
-        by_layer = [sum(found["added"].get(f"{layer}.{head}", 0) for head in range(4)) for layer in range(1, 5)]
+        by_layer = [sum(found["added"].get(f"L{layer}H{head}", 0) for head in range(1, 5)) for layer in range(1, 5)]
         scale = PARAMS["norm"]["gain"] * towards
         expected = [(part - part.mean()) @ scale / streams[-1][-1].std() for part in attention]
         assert_allclose(by_layer, expected, atol=0.01)
@@ -384,7 +386,7 @@ def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(b
         ({"tokens": [1, 2048], "token": 0}, "tokens are from 0 to 2047, but reach from 1 to 2048"),
         ({"tokens": [1, 2], "token": 2}, "token must be from 0 to 1, but is 2"),
         ({"head": "L5H1"}, "heads are L1H1 to L4H4, but there is L5H1"),
-        ({"off": ["L4H3", "0.1"]}, "heads are L1H1 to L4H4, but there is L0H2"),
+        ({"off": ["L4H3", "L0H2"]}, "heads are L1H1 to L4H4, but there is L0H2"),
         ({"temperature": 0.0}, "temperature must be from 0.1 to 2, but is 0.0"),
     ],
 )

@@ -16,6 +16,7 @@ from attn import Forbid, Tape, Trace, TransformerConfig, decoder, encoder, hold,
 from attn.course.corpora import coreference, fortunes, repeated
 from attn.figures import PressTrain, read_source
 from attn.figures.press_train import TASKS
+from attn.interventions import named_head
 from attn.parameters import flat
 from attn.training import batches, cross_entropy
 from attn.training import train as train_in_python
@@ -192,8 +193,8 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
         part += rng.normal(size=part.shape) / 3
     done = [Forbid(*EDGES[forbidden])] if forbidden else []
     for head, rule in held.items():
-        layer, number = map(int, head.split("."))
-        done.append(switch_off(layer, number) if rule == "off" else hold(rule_of(task, rule, tokens), layer, number))
+        where = named_head(head)
+        done.append(switch_off(*where) if rule == "off" else hold(rule_of(task, rule, tokens), *where))
     run = encoder if task == "noun" else decoder
     with Tape() as tape, Trace() as trace:
         logits = run(params, config, tokens, interventions=done)
@@ -576,8 +577,8 @@ def test_python_says_what_the_figure_shows():
     )
     assert (figure.layers, figure.heads, figure.rate, figure.steps) == (2, 2, 5e-3, 400)
     assert figure.describe() == (
-        "Press Train: which noun is “it”?, layers 2, heads 2, learning rate 0.005, seed 3, 400 steps; head L1H2 is off; "
-        "head L2H1 is held to “itself”; nobody may look at the nouns from “it” in layer 2"
+        "Press Train: which noun is “it”?, layers 2, heads 2, learning rate 0.005, seed 3, 400 steps; "
+        "head L1H2 is off; head L2H1 is held to “itself”; nobody may look at the nouns from “it” in layer 2"
     )
     assert PressTrain("copying", 1, 8).heads == 8
 
