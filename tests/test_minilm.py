@@ -430,7 +430,7 @@ def test_words_are_compared_within_and_between_sentences():
 
 def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
     model = small_model(np.random.default_rng(0))
-    cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
+    cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 8)
     for text, seen in zip(("1 2 3", "2 3 1"), read(cut, ["1 2 3", "2 3 1"])):
         row, column = seen.text.place("1").start, seen.text.place("2").start
         assert seen.text.text == text

@@ -178,7 +178,7 @@ EDGES = {
 }
 DONE = [
     *((task, {}, edge) for task in TASKS for edge in ["", *TASKS[task]["edges"]]),
-    *((task, {f"{1 + i % 2}.1": rule}, "") for task in TASKS for i, rule in enumerate(TASKS[task]["rules"])),
+    *((task, {f"L{1 + i % 2}H2": rule}, "") for task in TASKS for i, rule in enumerate(TASKS[task]["rules"])),
     ("copying", {"L1H1": "off", "L2H3": "off", "L2H2": "what to copy"}, ""),
     ("copying", {"L1H1": "one back"}, "one back in all layers"),
 ]

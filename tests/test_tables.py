@@ -10,7 +10,7 @@ TABLE = Table(["", "all on", "L4H3 < off"], [["model 0", "6.64", "4.71 [4.24, 5.
 
 def test_columns_stand_below_their_names():
     assert repr(TABLE).splitlines() == [
-        "          all on          L4H3 < off",
+        "          all on         L4H3 < off",
         "model 0     6.64  4.71 [4.24, 5.20]",
         "model 10    7.01               3.46",
     ]

@@ -310,11 +310,11 @@ function build({ model, read, change, reset, line, tell, draw, load }) {
     curves.forEach((path, i) => path.setAttribute("d", drawn[i]));
     rowShown.textContent = run?.words ? `One row, who looks at whom: ${run.words.join(" ")}` : "";
     cells.flat().forEach(({ head, map, scores, told, select, cell }) => {
-      const [l, h] = head.split(".").map(Number);
-      map.show(run?.looks?.[l - 1][h] ?? []);
+      const [l, h] = head.slice(1).split("H").map((number) => number - 1);
+      map.show(run?.looks?.[l][h] ?? []);
       scores.forEach((path, one) => path.setAttribute("d", pathOf((run?.points ?? []).map((point) =>
-        [(100 * point.step) / state.steps, 23 - 22 * point.scores[one][l - 1][h]]))));
-      told.textContent = last ? last.scores.map((table) => format(table[l - 1][h])).join(" · ") : " ";
+        [(100 * point.step) / state.steps, 23 - 22 * point.scores[one][l][h]]))));
+      told.textContent = last ? last.scores.map((table) => format(table[l][h])).join(" · ") : " ";
       select.value = state.held[head] ?? "";
       cell.classList.toggle("attn-held", head in state.held);
     });
