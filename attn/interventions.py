@@ -1,6 +1,6 @@
 """What a run of a transformer has seen, and what is done to it: traces and interventions.
 
-Layers are counted from 1, as their names in the parameters are, and heads from 0.
+Layers and heads are counted from 1: L4H3 is the third head of layer 4. In NumPy its weights are `weights[2]`.
 """
 
 import contextlib
@@ -104,7 +104,7 @@ class Forbid:
     layer : int, optional
         The layer, from 1 on; default: all.
     head : int, optional
-        The head, from 0 on; default: all.
+        The head, from 1 on; default: all.
     """
 
     edges: object
@@ -115,12 +115,12 @@ class Forbid:
         """Refuse a layer or a head that the model does not have."""
         if self.layer not in (None, *range(1, config.n_layers + 1)):
             raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {self.layer!r}")
-        if self.head not in (None, *range(config.n_heads)):
-            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {self.head!r}")
+        if self.head not in (None, *range(1, config.n_heads + 1)):
+            raise ValueError(f"the head must be from 1 to {config.n_heads}, but is {self.head!r}")
 
     def mask(self, n_heads, n):
         """Return where a query may still attend in a text of n tokens: array of bool, shape (..., n_heads, n, n)."""
-        heads = np.ones(n_heads, bool) if self.head is None else np.arange(n_heads) == self.head
+        heads = np.ones(n_heads, bool) if self.head is None else np.arange(1, n_heads + 1) == self.head
         return ~(heads[:, None, None] & self._forbidden(n)[..., None, :, :])
 
     def _forbidden(self, n):
@@ -142,6 +142,12 @@ class Forbid:
         return forbidden
 
 
+def named_head(name):
+    """Return the layer and the head of a name such as L4H3: two int."""
+    layer, head = name.removeprefix("L").split("H")
+    return int(layer), int(head)
+
+
 def switch_off(layer, head):
     """Return the intervention that lets one head attend to nothing, so that it writes nothing."""
     return Forbid(True, layer, head)
@@ -157,11 +163,11 @@ def hold(looks, layer, head):
     layer : int
         The layer, from 1 on.
     head : int
-        The head, from 0 on.
+        The head, from 1 on.
 
     Examples
     --------
-    >>> hold([-1, 0, 1], layer=1, head=0).edges.astype(int)
+    >>> hold([-1, 0, 1], layer=1, head=1).edges.astype(int)
     array([[0, 0, 0],
            [0, 1, 1],
            [1, 0, 1]])
@@ -218,7 +224,7 @@ class ReplaceValues:
     layer : int
         The layer, from 1 on.
     head : int
-        The head, from 0 on.
+        The head, from 1 on.
     """
 
     place: int | slice | np.ndarray
@@ -230,8 +236,8 @@ class ReplaceValues:
         """Refuse a layer or a head that the model does not have."""
         if self.layer not in range(1, config.n_layers + 1):
             raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {self.layer!r}")
-        if self.head not in range(config.n_heads):
-            raise ValueError(f"the head must be from 0 to {config.n_heads - 1}, but is {self.head!r}")
+        if self.head not in range(1, config.n_heads + 1):
+            raise ValueError(f"the head must be from 1 to {config.n_heads}, but is {self.head!r}")
 
 
 KINDS = (Forbid, Replace, ReplaceValues)
@@ -271,7 +277,7 @@ def replace_values(V, interventions, layer):
     """Return the values V of all heads, shape (..., n_heads, n, d_v), with those that are put in their places."""
     for one in interventions:
         if isinstance(one, ReplaceValues) and one.layer == layer:
-            V = _put_values(V, one.place, one.values, one.head)
+            V = _put_values(V, one.place, one.values, one.head - 1)
     return V
 
 

@@ -1,7 +1,7 @@
 """Transformers built from the layers: encoders and decoders.
 
 Parameters are nested dicts of arrays, and a `TransformerConfig` says all else. Layers are counted
-from 1, as their names in the parameters are, and heads from 0.
+from 1, as their names in the parameters are, and so are heads.
 """
 
 import math

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from . import ROOT
+from . import ROOT, number_of
 from .repository import origin
 
 HOW_TO_READ = "chapters/how_to_read"

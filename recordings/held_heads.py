@@ -46,7 +46,7 @@ def looks(rule, tokens):
 
 def held(rules, tokens):
     """Return the interventions that hold the first head of each layer to its rule, if it has one."""
-    return [hold(looks(rule, tokens), layer, 0) for layer, rule in enumerate(rules, start=1) if rule]
+    return [hold(looks(rule, tokens), layer, 1) for layer, rule in enumerate(rules, start=1) if rule]
 
 
 def model(config, rules, params, tokens):

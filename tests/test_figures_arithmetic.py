@@ -38,7 +38,7 @@ from attn.figures import (
     todays_layer,
 )
 from attn.figures.stepper import sizes_of
-from attn.interventions import Replace, ReplaceValues
+from attn.interventions import Replace, ReplaceValues, named_head
 from attn.layers import layer_norm
 from attn.parameters import GPT3, RELEASED, TransformerConfig, cache_bytes, count_parameters
 from attn.positions import rotary, sinusoid
@@ -561,10 +561,10 @@ def test_the_machine_goes_on_with_a_cache_as_if_it_had_read_all_at_once(js, conf
 def test_a_head_that_is_off_writes_nothing(js):
     config, tokens = MACHINES[0], np.array([3, 1, 4])
     params = stirred(config, 5)
-    done = "tokens, (layer, head) => (off.includes(`${layer}.${head}`) ? 'off' : null)"
+    done = "tokens, (layer, head) => (off.includes(`L${layer}H${head + 1}`) ? 'off' : null)"
     code = f"(params, config, tokens, off) => [...{RUN % done}]"
-    for off in (["2.1"], [f"{layer}.{head}" for layer in (1, 2) for head in range(4)]):
-        without = [switch_off(*map(int, head.split("."))) for head in off]
+    for off in (["L2H2"], [f"L{layer}H{head}" for layer in (1, 2) for head in range(1, 5)]):
+        without = [switch_off(*named_head(head)) for head in off]
         found = js(code, params, vars(config), tokens, off)
         assert_allclose(found, decoder(params, config, tokens, interventions=without).ravel(), atol=1e-12)
 
@@ -626,7 +626,7 @@ def test_a_number_changed_in_the_stream_or_a_value_gives_what_the_package_gives_
         ).copy()
     rows[3, 1] = -1.5
     place = slice(3, 4)
-    other = ReplaceValues(np.arange(5) == 3, rows, 2, 1) if after == 1 else Replace(place, rows[place], layer, after)
+    other = ReplaceValues(np.arange(5) == 3, rows, 2, 2) if after == 1 else Replace(place, rows[place], layer, after)
     with Tape() as tape:
         logits = decoder(params, config, tokens, interventions=[other])
     grad = np.zeros_like(logits)

@@ -53,7 +53,7 @@ def test_the_page_and_python_decode_the_weights_alike_for_all_sentences(js):
         assert_allclose(found[text], weights, atol=1e-12)
         off = 0.005 * weights.shape[1]
         assert_allclose(weights.sum(axis=2), 1, atol=off, err_msg="a token that asks gives 1 in all")
-        for head in ("1.0", "3.9", "6.11"):
+        for head in ("L1H1", "L3H10", "L6H12"):
             one.head, one.text, one.token = head, text, 0
             assert_allclose(one.pattern, weights[HEADS.index(head)], atol=1e-12)
 
@@ -76,7 +76,7 @@ def test_ranks_count_the_heads_that_change_more(js):
         in_layer = (layers[:, None, :] > layers[:, :, None]).sum(axis=2) + 1
         of_all = (np.array(row) > np.array(row)[:, None]).sum(axis=1) + 1
         assert_allclose(ranks, np.stack([in_layer.ravel(), of_all], axis=1))
-    assert [found[10][HEADS.index(head)] for head in ("6.10", "3.9", "4.9")] == [[1, 1], [12, 72], [1, 10]]
+    assert [found[10][HEADS.index(head)] for head in ("L6H11", "L3H10", "L4H10")] == [[1, 1], [12, 72], [1, 10]]
 
 
 NOTHING = dict.fromkeys(RULES, 0.0)
@@ -108,8 +108,8 @@ def test_a_head_is_called_by_the_first_rule_that_holds(measures, kind):
 def test_heads_are_called_by_what_was_recorded():
     one = figure()
     called = {kind: [head for head, name in zip(HEADS, one.classes) if name == kind] for kind in one.kinds}
-    assert called["previous token"] == ["1.2"] and called["same word"] == ["1.8"]
-    assert called["the noun that fits"] == ["4.1"] == [IT["head"]]
+    assert called["previous token"] == ["L1H3"] and called["same word"] == ["L1H9"]
+    assert called["the noun that fits"] == ["L4H2"] == [IT["head"]]
     assert called["rests on the first"] == [head for head, w in zip(HEADS, LOOKED["[CLS]"]) if w >= 0.5]
     assert len(called[NAMELESS]) == 72 - 3 - len(called["rests on the first"]) > 30
     assert list(one.measures) == list(RULES) == one.kinds[:-1]
@@ -140,36 +140,36 @@ IT_AT, CAT, MAT = 8, 2, 6  # in both sentences of the cat
 MEANS = ("previous", "same word", "[CLS]")
 LEAN = IT["cause"]["nothing done"][0]
 CASES = {  # the numbers that each verdict tells, in their order; and what its words claim beside them
-    "1.2": (
+    "L1H3": (
         lambda h: [50, looked(h, "previous")[0], CHANGE[2], rank(CHANGE, h), 72],
         lambda h: looked(h, "previous")[0] == max(max(LOOKED[name]) for name in (*MEANS, "next", "self", "[SEP]"))
         and rank(CHANGE, h) > 20,
     ),
-    "3.7": (
+    "L3H8": (
         lambda h: [50, looked(h, "[CLS]")[0], CHANGE[31], sum(one < CHANGE[31] for one in CHANGE)],
         lambda h: looked(h, "[CLS]")[0] == max(LOOKED["[CLS]"]) and rank(CHANGE, h) > 60,
     ),
-    "3.9": (
+    "L3H10": (
         lambda h: [50, looked(h, "[CLS]")[0], weight(DOG, h, 9, 3), here(DOG, h), 72, rank(CHANGE, h), 50],
         lambda h: ROWS[DOG]["tokens"][9] == ROWS[DOG]["tokens"][3] == "chased"
         and weight(DOG, h, 9, 3) > 0.5 > weight(DOG, h, 9, 0)
         and here(DOG, h) <= 10 < 72 == rank(CHANGE, h),
     ),
-    "4.10": (
+    "L4H11": (
         lambda h: [
             50, *looked(h, *MEANS), WEIGHTS[SHREW][46, 1:5, 0].mean(), WEIGHTS[DOG][46, 1:13, 0].mean(),
             here(SHREW, h), 72, here(DOG, h),
         ],
         lambda h: here(DOG, h) < 10 and here(SHREW, h) > 60 and WEIGHTS[SHREW][46, 1:5, 0].min() > 0.8,
     ),
-    "3.11": (
+    "L3H12": (
         lambda h: [
             50, looked(h, "[CLS]")[0], np.mean([weight(CARBON, h, i, i - 1) for i in range(2, 6)]),
             looked(h, "previous")[0], 50,
         ],
         lambda h: 0.2 < looked(h, "previous")[0] < looked(h, "[CLS]")[0] and rank(LOOKED["previous"], h) == 2,
     ),
-    "4.1": (
+    "L4H2": (
         lambda h: [
             100, NOUNS[37], *(weight(text, h, IT_AT, noun) for text in (TIRED, SOFT) for noun in (CAT, MAT)),
             100, 100, 3, 48, LEAN, IT["cause"][f"{h} off"][0],
@@ -180,14 +180,14 @@ CASES = {  # the numbers that each verdict tells, in their order; and what its w
         and abs(LEAN - IT["cause"][f"{h} off"][0]) < 0.001
         and weight(SOFT, h, IT_AT, MAT) > weight(SOFT, h, IT_AT, CAT),
     ),
-    "6.11": (
+    "L6H12": (
         lambda h: [
             50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, CAT), weight(SOFT, h, IT_AT, CAT),
             (WEIGHTS[TIRED][71].argmax(axis=1) == CAT).sum(), 13, here(TIRED, h), 72,
         ],
         lambda h: here(TIRED, h) == 1 and abs(NOUNS[71]) < 0.1 and sum(WEIGHTS[TIRED][71].argmax(axis=1) == CAT) > 10,
     ),
-    "5.3": (
+    "L5H4": (
         lambda h: [
             50, looked(h, "[CLS]")[0], weight(TROPHY, h, 10, 2), weight(TROPHY, h, 10, 8),
             weight(SOFT, h, IT_AT, CAT), weight(SOFT, h, IT_AT, MAT), 100, NOUNS[51],
@@ -196,16 +196,16 @@ CASES = {  # the numbers that each verdict tells, in their order; and what its w
         and weight(TROPHY, h, 10, 2) > weight(TROPHY, h, 10, 8)
         and weight(SOFT, h, IT_AT, CAT) > weight(SOFT, h, IT_AT, MAT),
     ),
-    "3.1": (
+    "L3H2": (
         lambda h: [
-            50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, 10), 3.1, 3.3, 3.8, LEAN,
+            50, *looked(h, *MEANS), weight(TIRED, h, IT_AT, 10), LEAN,
             IT["before it"]["vector of it, three heads off"][0],
         ],
-        lambda h: set(IT["before it"]["three heads"]) == {"3.1", "3.3", "3.8"}
+        lambda h: set(IT["before it"]["three heads"]) == {"L3H2", "L3H4", "L3H9"}
         and IT["before it"]["vector of it, three heads off"][0] < 0.6 * LEAN
         and IT["before it"]["three heads off"][0] < 0.1 * IT["weights"]["difference of differences"][0],
     ),
-    "4.9": (
+    "L4H10": (
         lambda h: [50, *looked(h, *MEANS), CHANGE[45], 1, 5, rank(CHANGE, h), 72],
         lambda h: CHANGE[45] == max(CHANGE[:60]) and CHANGE.count(CHANGE[45]) == 1,
     ),
@@ -221,7 +221,7 @@ def test_a_verdict_tells_what_was_recorded_and_its_words_hold(head):
     numbers, claim = CASES[head]
     one = figure(head=head)
     verdict = one.verdicts[HEADS.index(head)]
-    told = re.findall(r"\d+(?:\.\d+)?", verdict)
+    told = re.findall(r"(?<![LH\d])\d+(?:\.\d+)?", verdict)  # no names of heads
     expected = [f"{number:.{len(text.partition('.')[2])}f}" for number, text in zip(numbers(head), told, strict=True)]
     assert told == expected
     assert claim(head)
@@ -252,9 +252,9 @@ def test_cases_open_on_the_tokens_that_they_speak_of():
     one = figure()
     asks = {case["head"]: (case["text"], one.tokens[case["text"]].split()[case["token"]]) for case in one.cases}
     assert asks == {
-        "1.2": (TIRED, "it"), "3.7": (EIFFEL, "tower"), "3.9": (TIRED, "it"), "4.10": (SHREW, "mole"),
-        "3.11": (CARBON, "carbon"), "4.1": (TIRED, "it"), "6.11": (TIRED, "it"), "5.3": (TROPHY, "it"),
-        "3.1": (TIRED, "it"), "4.9": (TIRED, "it"),
+        "L1H3": (TIRED, "it"), "L3H8": (EIFFEL, "tower"), "L3H10": (TIRED, "it"), "L4H11": (SHREW, "mole"),
+        "L3H12": (CARBON, "carbon"), "L4H2": (TIRED, "it"), "L6H12": (TIRED, "it"), "L5H4": (TROPHY, "it"),
+        "L3H2": (TIRED, "it"), "L4H10": (TIRED, "it"),
     }  # fmt: skip
 
 
@@ -266,7 +266,7 @@ HIDDEN = ".attn-bar, .attn-off, .attn-elsewhere, .attn-right, [aria-pressed=true
 def test_nothing_is_told_before_a_guess_whatever_is_looked_at(blank):
     one = figure()
     page = blank(one)
-    for head, text in [("1.2", 0), ("4.1", 7), ("3.9", 9), ("6.11", 2)]:
+    for head, text in [("L1H3", 0), ("L4H2", 7), ("L3H10", 9), ("L6H12", 2)]:
         press(page, f"Head {head}")
         choose(page, str(text))
         root = page.locator(".attn-explorable")
@@ -279,11 +279,11 @@ def test_nothing_is_told_before_a_guess_whatever_is_looked_at(blank):
 
 
 def test_each_guess_is_written_down_and_answered_by_the_measure(blank):
-    page = blank(figure(head="3.4"))
+    page = blank(figure(head="L3H5"))
     for kind in figure().kinds:
         press(page, kind)
         agrees = kind == "rests on the first"
-        assert figure(guesses={"3.4": kind}).agreeing == agrees
+        assert figure(guesses={"L3H5": kind}).agreeing == agrees
         said = page.locator(".attn-why").inner_text()
         assert said.startswith(f"You said “{kind}”; by measure it is “rests on the first”: over 50 sentences")
         assert page.locator(".attn-right").count() == agrees
@@ -299,12 +299,12 @@ def test_each_guess_is_written_down_and_answered_by_the_measure(blank):
 def test_a_guess_is_kept_and_hides_and_shows_with_its_head(blank, same_look):
     page = blank(figure())
     press(page, "previous token")
-    press(page, "Head 1.3")
+    press(page, "Head L1H4")
     assert page.locator(HIDDEN).count() == 0 and page.locator(".attn-why").inner_text() == ""
-    press(page, "Head 1.2, your guess: previous token")
-    assert same_look(page, guesses={"1.2": "previous token"})
+    press(page, "Head L1H3, your guess: previous token")
+    assert same_look(page, guesses={"L1H3": "previous token"})
     page.locator(".attn-answer").nth(1).dispatch_event("click")
-    assert same_look(page, guesses={"1.2": "previous token"}), "what is written down stays"
+    assert same_look(page, guesses={"L1H3": "previous token"}), "what is written down stays"
     assert page.locator(".attn-answer[aria-disabled=true]").count() == 5
     press(page, "Start again")
     assert same_look(page) and page.locator(HIDDEN).count() == 0
@@ -328,7 +328,7 @@ def picture(weights, text=""):
 
 @pytest.mark.parametrize("text", [TIRED, DOG])
 def test_small_maps_draw_all_heads_and_after_a_guess_the_other_nine_sentences(blank, text):
-    page = blank(figure(head="3.9", text=text, token=1, guesses={"3.9": "same word"}))
+    page = blank(figure(head="L3H10", text=text, token=1, guesses={"L3H10": "same word"}))
     found = page.locator(".attn-explorable").evaluate(PICTURES)
     by_layer = [one for layer in range(6) for one in found[".attn-map"][layer::6]]
     assert by_layer == [picture(weights) for weights in WEIGHTS[text]]
@@ -337,9 +337,9 @@ def test_small_maps_draw_all_heads_and_after_a_guess_the_other_nine_sentences(bl
 
 
 def test_a_small_map_of_another_sentence_leads_to_the_large_one(blank, same_look):
-    page = blank(figure(guesses={"1.2": "same word"}))
+    page = blank(figure(guesses={"L1H3": "same word"}))
     page.locator(".attn-elsewhere").nth(TROPHY - 1).click()
-    assert same_look(page, text=TROPHY, token=10, guesses={"1.2": "same word"})
+    assert same_look(page, text=TROPHY, token=10, guesses={"L1H3": "same word"})
     assert page.evaluate("document.activeElement.textContent") == "it"
     assert page.evaluate("document.activeElement.className") == "attn-ask"
     page.locator(".attn-elsewhere").nth(SHREW).focus()
@@ -358,18 +358,18 @@ def test_the_keyboard_alone_chooses_looks_guesses_and_goes_on(blank, same_look):
     page = blank(figure())
     page.locator("select").focus()
     page.keyboard.press("Tab")
-    assert focused(page) == "Head 1.0"
+    assert focused(page) == "Head L1H1"
     for pressed in (*["ArrowDown"] * 9, "End", *["ArrowLeft"] * 3, "Enter"):
         page.keyboard.press(pressed)
-    assert focused(page) == "Head 3.9" and same_look(page, head="3.9")
+    assert focused(page) == "Head L3H10" and same_look(page, head="L3H10")
     page.keyboard.press("Tab")
     assert focused(page) == "[CLS]", "all heads are one stop"
     for pressed in ("ArrowDown", "ArrowDown", "Enter"):
         page.keyboard.press(pressed)
-    assert same_look(page, head="3.9", token=2)
+    assert same_look(page, head="L3H10", token=2)
     page.keyboard.press("ArrowRight")
     assert page.locator(".attn-detail").inner_text() == (
-        f"Head 3.9: “cat” asks “[CLS]” and gives {WEIGHTS[TIRED][33, 2, 0]:.2f}."
+        f"Head L3H10: “cat” asks “[CLS]” and gives {WEIGHTS[TIRED][33, 2, 0]:.2f}."
     )
     for pressed in ("Tab", "Tab", "Enter"):
         page.keyboard.press(pressed)
@@ -378,19 +378,19 @@ def test_the_keyboard_alone_chooses_looks_guesses_and_goes_on(blank, same_look):
     for pressed in ("Tab", "Tab", "Tab", "Tab", "Enter"):
         page.keyboard.press(pressed)
     assert focused(page) == "Next case →"
-    assert same_look(page, head="4.10", text=SHREW, token=4, guesses={"3.9": "same word"})
+    assert same_look(page, head="L4H11", text=SHREW, token=4, guesses={"L3H10": "same word"})
 
 
 def test_the_number_of_a_cell_is_told_where_it_is_only_a_shade(blank):
-    page = blank(figure(head="4.1"))
+    page = blank(figure(head="L4H2"))
     cell = page.get_by_role("button", name="it asks cat: 0.49", exact=True)
     assert cell.inner_text() == ""
     cell.hover()
-    assert page.locator(".attn-detail").inner_text() == "Head 4.1: “it” asks “cat” and gives 0.49."
+    assert page.locator(".attn-detail").inner_text() == "Head L4H2: “it” asks “cat” and gives 0.49."
     choose(page, str(EIFFEL))
     assert page.get_by_role("button", name="at asks the: 0.48", exact=True).inner_text() == "0.48"
     page.locator(".attn-large").get_by_role("button", name="they asks the:").hover()
-    press(page, "Head 4.2")
+    press(page, "Head L4H3")
     expected = f"{WEIGHTS[EIFFEL][38, 1, 4]:.2f}"
     assert page.locator(".attn-large").get_by_role("button", name=f"they asks the: {expected}").count() == 1
 
@@ -404,25 +404,25 @@ def test_next_case_walks_through_all_cases_and_passes_over_those_with_a_guess(bl
         assert page.locator("select").input_value() == str(case["text"])
         assert page.locator(".attn-ask[aria-pressed=true]").inner_text() == ROWS[case["text"]]["tokens"][case["token"]]
         press(page, "Next case →")
-    assert titles.inner_text() == "What does head 1.2 do? (case 1 of 10)", "and begins anew"
-    press(page, "Head 2.2")
-    assert titles.inner_text() == "What does head 2.2 do?"
+    assert titles.inner_text() == "What does head L1H3 do? (case 1 of 10)", "and begins anew"
+    press(page, "Head L2H3")
+    assert titles.inner_text() == "What does head L2H3 do?"
     order = [case["head"] for case in cases]
     for head, guessed, after in [
-        ("1.2", [], "3.7"),
-        ("1.2", ["3.7", "3.9"], "4.10"),
-        ("4.9", ["1.2"], "3.7"),
-        ("2.2", [], "1.2"),
-        ("2.2", ["1.2"], "3.7"),
-        ("3.1", order, "4.9"),
-        ("3.1", [one for one in order if one != "3.1"], "3.1"),
+        ("L1H3", [], "L3H8"),
+        ("L1H3", ["L3H8", "L3H10"], "L4H11"),
+        ("L4H10", ["L1H3"], "L3H8"),
+        ("L2H3", [], "L1H3"),
+        ("L2H3", ["L1H3"], "L3H8"),
+        ("L3H2", order, "L4H10"),
+        ("L3H2", [one for one in order if one != "L3H2"], "L3H2"),
     ]:
         state = {"cases": cases, "head": head, "guesses": dict.fromkeys(guessed, "same word")}
         assert js("attn.head_guess.caseAfter", state)["head"] == after
 
 
 def test_in_a_notebook_python_gets_the_guess_and_what_it_changes_is_shown(blank):
-    one = figure(guesses={"3.9": "same word"})
+    one = figure(guesses={"L3H10": "same word"})
     found = blank(figure()).evaluate(
         """async (state) => {
           const did = [], listening = {};
@@ -437,27 +437,27 @@ def test_in_a_notebook_python_gets_the_guess_and_what_it_changes_is_shown(blank)
           click(".attn-answer", 0), click(".attn-map", 9), click(".attn-ask", 3);
           const moves = [...did];
           await Promise.resolve();
-          state = { ...state, guesses: { ...state.guesses, 4.1: "the noun that fits" } };
+          state = { ...state, guesses: { ...state.guesses, L4H2: "the noun that fits" } };
           listening["change:guesses"]();
           await Promise.resolve();
           return [moves, el.querySelector(".attn-why").textContent, el.querySelectorAll(".attn-guessed").length];
         }""",
         one.state(),
     )
-    guesses = {"3.9": "same word", "1.2": "previous token"}
-    assert found[0] == [["guesses", guesses], "save", ["head", "4.1"], "save", ["token", 3], "save"]
+    guesses = {"L3H10": "same word", "L1H3": "previous token"}
+    assert found[0] == [["guesses", guesses], "save", ["head", "L4H2"], "save", ["token", 3], "save"]
     with one.hold_trait_notifications():
-        one.guesses, one.head = {**guesses, "4.1": "the noun that fits"}, "4.1"
+        one.guesses, one.head = {**guesses, "L4H2": "the noun that fits"}, "L4H2"
     assert found[1] == f"You said “the noun that fits”; {one.verdicts[37]}" and found[2] == 3
     assert one.agreeing == 2
 
 
 @pytest.mark.parametrize(
     ("dark", "text", "guesses"),
-    [(False, EIFFEL, {}), (False, TIRED, {"4.1": "the noun that fits"}), (True, EIFFEL, {"4.1": "same word"})],
+    [(False, EIFFEL, {}), (False, TIRED, {"L4H2": "the noun that fits"}), (True, EIFFEL, {"L4H2": "same word"})],
 )
 def test_the_figure_is_usable_by_everyone_and_fits_a_narrow_page(blank, dark, guesses, text):
-    page = blank(figure(head="4.1", text=text, token=2, guesses=guesses), width=390)
+    page = blank(figure(head="L4H2", text=text, token=2, guesses=guesses), width=390)
     if dark:
         page.evaluate(
             "document.documentElement.dataset.theme = 'dark'; document.body.style = 'background: #14181e; color: white'"
@@ -474,10 +474,10 @@ def test_the_figure_is_usable_by_everyone_and_fits_a_narrow_page(blank, dark, gu
 
 
 def test_the_large_pattern_stands_beside_the_maps_and_shows_what_gets_most_where_it_is_wider_than_its_place(blank):
-    page = blank(figure(head="1.2", text=TIRED, token=11))
+    page = blank(figure(head="L1H3", text=TIRED, token=11))
     maps, large, ask = (page.locator(each).bounding_box() for each in (".attn-maps", ".attn-large", ".attn-question"))
     assert large["x"] >= maps["x"] + maps["width"] and ask["y"] < large["y"] + large["height"] + 120
-    page = blank(figure(head="1.2", text=TIRED, token=12), width=390)
+    page = blank(figure(head="L1H3", text=TIRED, token=12), width=390)
     pane, last = page.locator(".attn-large-pane"), page.locator(".attn-large tbody tr").nth(12).locator("td")
     best = last.nth(11).bounding_box()
     box = pane.bounding_box()
@@ -494,7 +494,7 @@ def test_what_a_sentence_holds_is_text(blank):
     nasty = copy.deepcopy(PATTERNS)
     nasty["runs"][SHREW]["text"] = "American </script><img/src=x/onerror=document.title='broken'> shrew <b>mole"
     nasty["runs"][SHREW]["tokens"][1] = "</script><b>american</b>"
-    one = HeadGuess(nasty, MEASURED, text=SHREW, token=1, guesses={"1.2": "same word"})
+    one = HeadGuess(nasty, MEASURED, text=SHREW, token=1, guesses={"L1H3": "same word"})
     page = blank(one)
     assert page.locator(".attn-large tbody th").nth(1).inner_text() == nasty["runs"][SHREW]["tokens"][1]
     choose(page, "0")
@@ -529,14 +529,14 @@ def test_the_state_is_small_and_holds_the_patterns_as_text_once():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"head": "7.0"}, "heads are 1.0 to 6.11, but there is 7.0"),
-        ({"guesses": {"4.12": "same word"}}, "heads are 1.0 to 6.11, but there is 4.12"),
+        ({"head": "L7H1"}, "heads are L1H1 to L6H12, but there is L7H1"),
+        ({"guesses": {"L4H13": "same word"}}, "heads are L1H1 to L6H12, but there is L4H13"),
         (
-            {"guesses": {"4.1": "magic"}},
+            {"guesses": {"L4H2": "magic"}},
             "a head is called previous token, same word, the noun that fits, rests on the first, nothing I can name, "
             "but there is magic",
         ),
-        ({"guesses": {"4.1": 3}}, "guesses"),
+        ({"guesses": {"L4H2": 3}}, "guesses"),
         ({"text": 10}, "text must be a position on the axis n_texts, from 0 to 9, but is 10"),
         ({"text": 2, "token": 6}, "token must be a position in text 2 from 0 to 5, but is 6"),
         ({"token": -1}, "token must be a position in text 0 from 0 to 12, but is -1"),
@@ -558,16 +558,16 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(change, message):
 
 
 def test_where_the_figure_begins():
-    assert (figure().head, figure().text, figure().token) == ("1.2", 0, 8)
+    assert (figure().head, figure().text, figure().token) == ("L1H3", 0, 8)
     assert (figure(text=SHREW).text, figure(text=SHREW).token) == (SHREW, 0)
-    assert (figure(head="4.1").head, figure(head="4.1").text) == ("4.1", 0)
+    assert (figure(head="L4H2").head, figure(head="L4H2").text) == ("L4H2", 0)
 
 
 def test_python_tells_what_the_reader_sees_and_how_many_guesses_agree():
-    one = figure(head="4.1")
+    one = figure(head="L4H2")
     assert one.describe() == (
-        "Head guess: head 4.1, asked by 'it', looks at cat 0.49, [CLS] 0.20, mat 0.14; "
+        "Head guess: head L4H2, asked by 'it', looks at cat 0.49, [CLS] 0.20, mat 0.14; "
         "0 of 0 guesses agree with the measure"
     )
-    one.guesses = {"4.1": "the noun that fits", "3.9": "same word"}
+    one.guesses = {"L4H2": "the noun that fits", "L3H10": "same word"}
     assert one.describe().endswith("; 1 of 2 guesses agree with the measure")

@@ -57,7 +57,7 @@ def test_a_head_that_is_held_looks_where_it_is_told_and_is_free_where_it_is_told
     config, params = small(positions="relative")
     looks = np.tile([-1, 0, 0, 1, -1, 5, 2], (5, 1))
     looks[3, 4] = 1  # a row of the batch may have places of its own
-    free, held = patterns(params, config), patterns(params, config, hold(looks, 2, 1))
+    free, held = patterns(params, config), patterns(params, config, hold(looks, 2, 2))
     told = looks >= 0
     assert_array_equal(held[1, :, 1][told], np.eye(7)[looks[told]])
     assert_array_equal(held[1, :, 1][~told], free[1, :, 1][~told])
@@ -73,7 +73,7 @@ def test_a_forbidden_edge_has_weight_zero_there_and_nowhere_else(positions):
     edges = np.zeros((7, 7), bool)
     edges[5, 2] = True
     for given in ([(5, 2)], np.array([(5, 2)]), edges, edges.tolist()):
-        held = patterns(params, config, Forbid(given, layer=2, head=1))
+        held = patterns(params, config, Forbid(given, layer=2, head=2))
         assert (held[1, :, 1, 5, 2] == 0).all()
         assert_allclose(held[0], free[0])
         assert_allclose(held[1][:, [0, 2]], free[1][:, [0, 2]])
@@ -97,11 +97,11 @@ def test_edges_may_differ_from_text_to_text():
 
 def test_a_head_that_is_switched_off_writes_nothing():
     config, params = small()
-    for layer, head in [(1, 2), (2, 0)]:
+    for layer, head in [(1, 3), (2, 1)]:
         off = decoder(params, config, tokens(), interventions=[switch_off(layer, head)])
         other = {**params, f"layer {layer}": {**params[f"layer {layer}"]}}
         W_O = params[f"layer {layer}"]["attention"]["W_O"].copy()
-        W_O[head] = 0
+        W_O[head - 1] = 0
         other[f"layer {layer}"]["attention"] = {**params[f"layer {layer}"]["attention"], "W_O": W_O}
         assert_allclose(off, decoder(other, config, tokens()), atol=1e-12)
         assert np.abs(off - decoder(params, config, tokens())).max() > 0.01
@@ -137,7 +137,7 @@ def test_values_that_are_replaced_change_what_one_head_mixes_and_no_weight(n_key
     with Trace() as plain:
         decoder(params, config, tokens())
     with Trace() as trace:
-        decoder(params, config, tokens(), interventions=[ReplaceValues(here, values, 2, 1)])
+        decoder(params, config, tokens(), interventions=[ReplaceValues(here, values, 2, 2)])
     (first, free), (same, other) = plain.layers, trace.layers
     assert_array_equal(same.after_mlp, first.after_mlp)
     assert_array_equal(other.attention.weights, free.attention.weights)
@@ -152,12 +152,12 @@ def test_values_that_are_replaced_change_what_one_head_mixes_and_no_weight(n_key
 def test_a_value_at_all_places_is_the_same_mixture_everywhere_and_zero_is_the_head_switched_off():
     config, params = small()
     with Trace() as trace:
-        decoder(params, config, tokens(), interventions=[ReplaceValues(slice(None), np.arange(4.0), 1, 2)])
+        decoder(params, config, tokens(), interventions=[ReplaceValues(slice(None), np.arange(4.0), 1, 3)])
     seen = trace.layers[0].attention
     assert_allclose((seen.weights @ seen.V)[:, 2], np.broadcast_to(np.arange(4.0), (5, 7, 4)))
     zero, off = (
         decoder(params, config, tokens(), interventions=[one])
-        for one in (ReplaceValues(slice(None), np.zeros(4), 1, 2), switch_off(1, 2))
+        for one in (ReplaceValues(slice(None), np.zeros(4), 1, 3), switch_off(1, 3))
     )
     assert_allclose(zero, off, atol=1e-12)
 
@@ -167,11 +167,11 @@ def test_values_of_another_run_are_put_in_place_by_place_and_with_a_cache():
     with Trace() as trace:
         decoder(params, config, (tokens() + 3) % 11)
     V = trace.layers[1].attention.V[:, 2]
-    put = [ReplaceValues(slice(1, 4), V, 2, 2)]
+    put = [ReplaceValues(slice(1, 4), V, 2, 3)]
     with Trace() as trace:
         at_once = decoder(params, config, tokens(), interventions=put)
     assert_array_equal(trace.layers[1].attention.V[:, 2, 1:4], V[:, 1:4])
-    one = ReplaceValues(2, V[0, 2], 2, 2)
+    one = ReplaceValues(2, V[0, 2], 2, 3)
     expected, cache = decoder(params, config, tokens(), interventions=[one]), Cache()
     decoder(params, config, tokens()[:, :6], cache=cache, interventions=[one])
     last = decoder(params, config, tokens()[:, 6:], cache=cache, interventions=[one])
@@ -183,7 +183,7 @@ def test_gradients_go_through_interventions():
     config, params = small()
     stream, rows = np.random.default_rng(8).normal(size=12), tokens(4)[:2]
     interventions = [
-        Forbid([(3, 1)], layer=1), switch_off(2, 1), Replace(2, stream, 1), ReplaceValues(0, stream[:4], 2, 0),
+        Forbid([(3, 1)], layer=1), switch_off(2, 2), Replace(2, stream, 1), ReplaceValues(0, stream[:4], 2, 1),
     ]  # fmt: skip
 
     def loss():
@@ -222,7 +222,7 @@ def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_the
     here = np.array([[False, True, True, False], [True, False, False, False]])
     W_V = params["layer 1"]["attention"]["W_V"]
     arrays = {"each": rng.normal(size=(2, 4, 4)), "one": rng.normal(size=4), "W_V": W_V}
-    put, side = [ReplaceValues(here, arrays["each"], 1, 2), ReplaceValues(3, arrays["one"], 2, 0)], rng.normal(size=11)
+    put, side = [ReplaceValues(here, arrays["each"], 1, 3), ReplaceValues(3, arrays["one"], 2, 1)], rng.normal(size=11)
 
     def run():
         return decoder(params, config, rows, interventions=put)
@@ -239,9 +239,9 @@ def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_the
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(3, 0)]), r"layer must be from 1 to 2, but is 3"),
-        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, 3)]), r"head must be from 0 to 2, but is 3"),
-        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, -1)]), r"head must be from 0 to 2, but is -1"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(3, 1)]), r"layer must be from 1 to 2, but is 3"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, 4)]), r"head must be from 1 to 3, but is 4"),
+        (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1, 0)]), r"head must be from 1 to 3, but is 0"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(0, 1)]), r"layer must be from 1 to 2, but is 0"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off(1.5, 1)]), r"from 1 to 2, but is 1.5"),
         (lambda c, p: decoder(p, c, [0], interventions=[switch_off("1", 1)]), r"from 1 to 2, but is '1'"),
@@ -253,17 +253,17 @@ def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_the
         ),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 1, "norm")]), r"but is 'norm'"),
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
-        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 3, 0)]), r"layer must be from 1 to 2"),
-        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 1, 3)]), r"head must be from 0 to 2"),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 3, 1)]), r"layer must be from 1 to 2"),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 1, 0)]), r"from 1 to 3, but is 0"),
         (
-            lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(slice(2, 4), 1, 1, 0)]),
+            lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(slice(2, 4), 1, 1, 1)]),
             r"nothing to replace at slice\(2, 4, None\) in a text of 2 tokens",
         ),
         (
-            lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(3, bool), 1, 1, 0)]),
+            lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(3, bool), 1, 1, 1)]),
             r"True or False for 2 tokens, but are bool, of shape \(3,\)",
         ),
-        (lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(2), 1, 1, 0)]), r"but are float64"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(2), 1, 1, 1)]), r"but are float64"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(1, -1)])]), r"\(1, -1\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3).tolist())]), r"float64, of shape \(3, 3\)"),
@@ -273,10 +273,10 @@ def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_the
             lambda c, p: decoder(p, c, [0, 1], interventions=[Replace(2, 1, 1)]),
             "to replace at 2 in a text of 2",
         ),
-        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(9, 1, 1, 0)]), "at 9 in a text of 1 tokens"),
-        (lambda *_: hold([-1, 0, 9], 1, 0), r"positions in the text, .* of shape \(3,\), up to 9"),
-        (lambda *_: hold([-1, 0.5], 1, 0), "but they are float64, "),
-        (lambda *_: hold(0, 1, 0), r"of shape \(\)"),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(9, 1, 1, 1)]), "at 9 in a text of 1 tokens"),
+        (lambda *_: hold([-1, 0, 9], 1, 1), r"positions in the text, .* of shape \(3,\), up to 9"),
+        (lambda *_: hold([-1, 0.5], 1, 1), "but they are float64, "),
+        (lambda *_: hold(0, 1, 1), r"of shape \(\)"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3, dtype=bool))]), r"\(3, 3\).*of 2 tokens"),
     ],
 )
@@ -297,6 +297,6 @@ def test_what_is_no_intervention_is_refused():
 
 def test_interventions_may_come_from_a_generator():
     config, params = small()
-    given = [switch_off(1, 0), Replace(0, np.zeros(12), 1)]
+    given = [switch_off(1, 1), Replace(0, np.zeros(12), 1)]
     expected = decoder(params, config, tokens(), interventions=given)
     assert_array_equal(decoder(params, config, tokens(), interventions=(one for one in given)), expected)

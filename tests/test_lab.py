@@ -251,12 +251,12 @@ def test_the_kernel_brings_the_model_and_python_sees_what_it_reads(opened):
     figure = page.locator(".attn-explorable")
     figure.get_by_role("button", name="Load the model").click()
     figure.locator(".attn-token").first.wait_for()
-    figure.get_by_role("button", name="Head 4.2 writes").click()
+    figure.get_by_role("button", name="Head L4H3 writes").click()
     figure.get_by_role("button", name="Take the likeliest").click()
     figure.locator(".attn-token").nth(2).wait_for()
     text = "".join(figure.locator(".attn-token").all_inner_texts()).replace("·", " ")
     assert text.startswith("Emma was ")
-    assert read(page, 1, page.locator(".jp-OutputArea-output").last, text) == f"{text} ['4.2']"
+    assert read(page, 1, page.locator(".jp-OutputArea-output").last, text) == f"{text} ['L4H3']"
 
 
 def test_what_is_trained_in_a_figure_comes_to_python(opened):

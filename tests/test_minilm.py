@@ -19,6 +19,7 @@ from attn import Trace, encoder, init_transformer
 from attn.course import minilm
 from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.course.recordings import FOLDER, read_recording
+from attn.interventions import named_head
 from book import chapter
 from recordings.minilm.adjectives import adjectives
 from recordings.minilm.anisotropy import pairs_of_words
@@ -235,6 +236,42 @@ def test_the_rank_of_the_head_follows_from_what_each_head_does(way):
         assert abs(left - reported["drop"][head]) < 2e-4
 
 
+@pytest.mark.parametrize("way", ["off", "mean", "swapped"])
+def test_a_total_effect_is_what_was_measured_without_holding_anything(way):
+    reported, last = CONTROLS["self-repair"], IT["cause"][f"{way}, each head"]
+    assert list(reported["drop by head"]) == [IT["head"], *IT["before it"]["three heads"]]
+    for head, found in reported["drop by head"].items():
+        drops, place = found[way]["held, drop from its own layer on"], HEADS.index(head)
+        assert abs(drops["nothing"][-1][0] - last["drop"][place]) < 1.5e-4
+        assert drops["nothing"][0] == drops["later layers"][0]
+        healed = drops["later layers"][-1][0] - drops["nothing"][-1][0]
+        assert abs(found[way]["healed in the last layer"][0] - healed) < 1.5e-4
+
+
+def test_looks_at_the_adjective_are_forbidden_where_they_are_said_to_be():
+    found = CONTROLS["looks at the adjective"]
+    every, none, without, three, last = (
+        {kind: value[0] for kind, value in found[name].items()}
+        for name in ("all heads", "no head", "all but the three", "the three alone", "the last layer alone")
+    )
+    assert abs(every["lean"] - IT["cause"]["nothing done"][0]) < 1.5e-4
+    assert abs(none["lean"] - IT["cause"]["it may not see the adjective"][0]) < 1.5e-4
+    shift = IT["weights"]["difference of differences"][0]
+    assert abs(every["difference of differences"] - shift) < 1.5e-4
+    assert without["difference of differences"] < 0.1 * shift < 0.9 * shift < three["difference of differences"]
+    # What looks of the last layer add comes after head L4H2.
+    assert last["difference of differences"] == none["difference of differences"]
+    assert none["lean"] < last["lean"] < without["lean"] < every["lean"]
+
+
+def test_looks_at_the_nouns_and_all_else_share_what_a_swap_takes_away():
+    parts = CONTROLS["looks at the nouns exchanged"]
+    swapped, low, _ = IT["cause"]["swapped, each head"]["drop of the head"]
+    of_looks, of_all_else = (parts[name][0] for name in ("these alone", "all but these"))
+    assert of_all_else < 0.1 * swapped < 0.9 * swapped < of_looks
+    assert abs(of_looks + of_all_else - swapped) < low / 4
+
+
 @pytest.mark.parametrize("name", CONTROLS["crossed"])
 def test_nouns_have_the_mean_that_is_reported(name):
     found = CONTROLS["crossed"][name]["difference of differences"]
@@ -347,16 +384,16 @@ def test_what_is_measured_of_a_small_model_has_the_names_that_were_recorded(monk
 def test_a_head_whose_own_mixture_is_given_changes_nothing():
     model = small_model(np.random.default_rng(0))
     (plain,) = read(model, ["1 2 3 4"])
-    own = mixtures(model, "1 2 3 4")[HEADS.index("3.5")]
-    (same,) = read(with_mixture(model, "3.5", own), ["1 2 3 4"])
+    own = mixtures(model, "1 2 3 4")[HEADS.index("L3H6")]
+    (same,) = read(with_mixture(model, "L3H6", own), ["1 2 3 4"])
     np.testing.assert_allclose(same.streams, plain.streams, atol=1e-10)
-    (off,) = read(without_heads(model, ["3.5"]), ["1 2 3 4"])
-    (nothing,) = read(with_mixture(model, "3.5", np.zeros(32)), ["1 2 3 4"])
+    (off,) = read(without_heads(model, ["L3H6"]), ["1 2 3 4"])
+    (nothing,) = read(with_mixture(model, "L3H6", np.zeros(32)), ["1 2 3 4"])
     np.testing.assert_allclose(off.streams, nothing.streams, atol=1e-10)
     assert np.abs(off.streams[3] - plain.streams[3]).max() > 1e-3 and (off.streams[2] == plain.streams[2]).all()
 
 
-@pytest.mark.parametrize("head", ["1.4", "4.1", "6.11"])
+@pytest.mark.parametrize("head", ["L1H5", "L4H2", "L6H12"])
 def test_a_head_changed_with_nothing_held_does_what_the_model_does(head):
     model = small_model(np.random.default_rng(0))
     run, mixture = whole_run(model, "1 2 3 4"), np.random.default_rng(1).normal(size=(6, 32))
@@ -364,14 +401,14 @@ def test_a_head_changed_with_nothing_held_does_what_the_model_does(head):
     np.testing.assert_allclose(run.seen.streams, plain.streams, atol=1e-10)
     np.testing.assert_allclose(with_head(model, run, head, mixture, []).streams, changed.streams, atol=1e-10)
     own = run.mixtures[HEADS.index(head)]
-    for held in parts_held(int(head.split(".")[0])).values():
+    for held in parts_held(named_head(head)[0]).values():
         np.testing.assert_allclose(with_head(model, run, head, own, held).streams, plain.streams, atol=1e-10)
 
 
 def test_a_part_that_is_held_adds_what_it_added_in_the_whole_run():
     model = small_model(np.random.default_rng(0))
     run, mixture = whole_run(model, "1 2 3 4"), np.random.default_rng(1).normal(size=(6, 32))
-    free, held = (with_head(model, run, "5.2", mixture, parts) for parts in ([], parts_held(5)["later layers"]))
+    free, held = (with_head(model, run, "L5H3", mixture, parts) for parts in ([], parts_held(5)["later layers"]))
     np.testing.assert_array_equal(held.streams[:6], free.streams[:6])
     X = held.streams[5]
     for part in ("attention", "mlp"):
@@ -393,10 +430,11 @@ def test_words_are_compared_within_and_between_sentences():
 
 def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself():
     model = small_model(np.random.default_rng(0))
-    cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 7)
+    cut = without_edges(model, lambda text: [(text.place("1").start, text.place("2").start)], 2, 8)
     for text, seen in zip(("1 2 3", "2 3 1"), read(cut, ["1 2 3", "2 3 1"])):
         row, column = seen.text.place("1").start, seen.text.place("2").start
-        assert seen.text.text == text and np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("2.7"), row, column]]
+        assert seen.text.text == text
+        assert np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("L2H8"), row, column]]
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,14 @@ from attn import Trace, decoder, softmax
 from attn.course import novels
 from attn.figures import NovelReader
 from attn.figures.novel_reader import PARTS, first_read
+from attn.interventions import named_head
 from attn.layers import layer_norm, unembedding
 from recordings.novels import mark_values
 
 TEXTS = ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
 PARAMS, TOKENIZER, CONFIG = novels.read_model(), novels.read_tokenizer(), novels.CONFIG
 MARKS = [TOKENIZER.words.index(mark) for mark in (novels.OPENING, novels.CLOSING)]
-HEADS = [f"{layer}.{head}" for layer in range(1, 5) for head in range(4)]
+HEADS = [f"L{layer}H{head}" for layer in range(1, 5) for head in range(1, 5)]
 
 
 def visible(token):
@@ -56,7 +57,7 @@ def reading(blank):
     return call
 
 
-DONE = [{}, {"off": ["1.1", "4.2"]}, {"itself": ["2.2", "3.0"], "off": ["4.1"]}, {"exchanged": ["3.2", "4.2"]}]
+DONE = [{}, {"off": ["L1H2", "L4H3"]}, {"itself": ["L2H3", "L3H1"], "off": ["L4H2"]}, {"exchanged": ["L3H3", "L4H3"]}]
 
 
 def by_head(done):
@@ -82,7 +83,8 @@ def test_the_page_reads_held_out_text_as_the_package_does(reading):
             logits = run(figure)
         marks += len(figure.interventions()) if "exchanged" in done and np.isin(row, MARKS).any() else 0
         for head in [one for one in HEADS if one not in done.get("off", [])]:
-            weights = trace.layers[int(head[0]) - 1].attention.weights[int(head[2])]
+            layer, number = named_head(head)
+            weights = trace.layers[layer - 1].attention.weights[number - 1]
             assert_allclose(found["weights"][head], weights, atol=1e-4)
         lost = -np.log(softmax(logits[:-1].astype(float))[np.arange(len(row) - 1), row[1:]])
         assert_allclose(found["lost"], lost, atol=1e-3)
@@ -94,7 +96,7 @@ def test_the_page_reads_held_out_text_as_the_package_does(reading):
         towards = embedding[token] - embedding.mean(axis=0)
         rest = layer_norm(streams[-1][-1].astype(float), **PARAMS["norm"])
         attention = [layer.after_attention[-1] - before[-1] for layer, before in zip(trace.layers, streams)]
-        by_layer = [sum(found["added"].get(f"{layer}.{head}", 0) for head in range(4)) for layer in range(1, 5)]
+        by_layer = [sum(found["added"].get(f"L{layer}H{head}", 0) for head in range(1, 5)) for layer in range(1, 5)]
         scale = PARAMS["norm"]["gain"] * towards
         expected = [(part - part.mean()) @ scale / streams[-1][-1].std() for part in attention]
         assert_allclose(by_layer, expected, atol=0.01)
@@ -129,7 +131,7 @@ def test_what_is_read_token_by_token_is_what_is_read_at_once(reading, done):
 
 
 def test_a_head_that_looks_only_at_itself_and_marks_that_are_exchanged_do_what_they_say():
-    figure = NovelReader(['He said, "Yes," and went.'], itself=["2.2"], exchanged=["4.2"])
+    figure = NovelReader(['He said, "Yes," and went.'], itself=["L2H3"], exchanged=["L4H3"])
     with Trace() as plain:
         decoder(PARAMS, CONFIG, figure.tokens)
     with Trace() as changed:
@@ -210,7 +212,7 @@ def test_a_long_text_is_kept_and_its_last_tokens_are_read(blank):
     last = page.locator(".attn-token").last
     assert last.get_attribute("aria-pressed") == "true"
     page.locator(".attn-token").first.click()
-    press(page, "Head 1.0: show where it looks")
+    press(page, "Head L1H1: show where it looks")
     assert page.locator(".attn-token").first.get_attribute("aria-pressed") == "true"
 
 
@@ -378,13 +380,13 @@ def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(b
     [
         ({"tokens": []}, "the figure reads at least 1 token, but has 0"),
         ({"tokens": [1] * 129, "token": 31}, "token must be from 32 to 128, but is 31"),
-        ({"off": ["4.2"], "itself": ["4.2"]}, "one thing is done to a head, but 4.2 is named twice"),
-        ({"exchanged": ["4.4"]}, "heads are 1.0 to 4.3, but there is 4.4"),
+        ({"off": ["L4H3"], "itself": ["L4H3"]}, "one thing is done to a head, but L4H3 is named twice"),
+        ({"exchanged": ["L4H5"]}, "heads are L1H1 to L4H4, but there is L4H5"),
         ({"target": 2048}, "target must be from -1 to 2047, but is 2048"),
         ({"tokens": [1, 2048], "token": 0}, "tokens are from 0 to 2047, but reach from 1 to 2048"),
         ({"tokens": [1, 2], "token": 2}, "token must be from 0 to 1, but is 2"),
-        ({"head": "5.0"}, "heads are 1.0 to 4.3, but there is 5.0"),
-        ({"off": ["4.2", "0.1"]}, "heads are 1.0 to 4.3, but there is 0.1"),
+        ({"head": "L5H1"}, "heads are L1H1 to L4H4, but there is L5H1"),
+        ({"off": ["L4H3", "L0H2"]}, "heads are L1H1 to L4H4, but there is L0H2"),
         ({"temperature": 0.0}, "temperature must be from 0.1 to 2, but is 0.0"),
     ],
 )
@@ -394,9 +396,9 @@ def test_what_does_not_fit_is_refused_in_python(change, message):
 
 
 def test_python_sees_the_text_and_tells_what_comes_next():
-    figure = NovelReader(TEXTS, off=["4.2"])
+    figure = NovelReader(TEXTS, off=["L4H3"])
     assert figure.text == TEXTS[0]
     shares = softmax(run(figure)[-1].astype(float))
     best = int(shares.argmax())
-    told = f"Novel reader, heads 4.2 off: {TEXTS[0]!r}, and next: “{visible(best)}” {shares[best]:.2f}, "
+    told = f"Novel reader, heads L4H3 off: {TEXTS[0]!r}, and next: “{visible(best)}” {shares[best]:.2f}, "
     assert figure.describe().startswith(told)

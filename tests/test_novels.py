@@ -106,7 +106,7 @@ def test_places_that_are_judged_are_ends_of_clauses_and_their_marks_stand_in_the
 
 
 def test_losses_closings_and_looks_are_the_decoders(params, held, tokenizer):
-    rows, off = held.rows[:30], [switch_off(1, 2)]
+    rows, off = held.rows[:30], [switch_off(1, 3)]
     logits = decoder(params, novels.CONFIG, rows[:, :-1], interventions=off).astype(float)
     P = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
     lost = -np.log(np.take_along_axis(P, rows[:, 1:, None], axis=-1))[..., 0]

@@ -8,11 +8,12 @@ import pytest
 from attn import ReplaceValues, Trace, decoder
 from attn.course import novels
 from attn.course.recordings import read_recording
+from attn.interventions import named_head
 from recordings.novels import continuing, copying, counting, exchange, places, reading, writing
 
 RECORDING = read_recording("novels")
 SHIPPED = RECORDING["runs"]["novels"][novels.SHIPPED]
-QUOTING = tuple(tuple(map(int, head.split("."))) for head in SHIPPED["quoting"])
+QUOTING = tuple(named_head(head) for head in SHIPPED["quoting"])
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_mean_ablation_leaves_the_mean_of_what_a_head_mixes(params, held):
     mixtures = places.mean_mixtures(params, rows)
     assert mixtures.shape == (4, 4, 32)
     with Trace() as trace:
-        decoder(params, novels.CONFIG, rows, interventions=[ReplaceValues(slice(None), mixtures[1, 3], 2, 3)])
+        decoder(params, novels.CONFIG, rows, interventions=[ReplaceValues(slice(None), mixtures[1, 3], 2, 4)])
     seen = trace.layers[1].attention
     np.testing.assert_allclose((seen.weights @ seen.V)[:, 3], np.broadcast_to(mixtures[1, 3], (30, 128, 32)), atol=1e-5)
     with Trace() as trace:
@@ -147,8 +148,8 @@ def test_the_author_closes_as_many_quotations_as_were_recorded(held, tokenizer):
 
 def test_marks_get_the_values_of_the_other_kind(held):
     opens, closes, values = held.opening_marks[:9], held.closing_marks[:9], np.arange(2 * 16 * 32).reshape(2, 4, 4, 32)
-    put = exchange.put_in([(3, 1), (4, 2)], values, opens, closes)
-    assert [(one.layer, one.head) for one in put] == [(3, 1), (3, 1), (4, 2), (4, 2)]
+    put = exchange.put_in([(3, 2), (4, 3)], values, opens, closes)
+    assert [(one.layer, one.head) for one in put] == [(3, 2), (3, 2), (4, 3), (4, 3)]
     for one, here, value in zip(put[2:], (closes, opens), values):
         assert (one.place == here).all() and (one.values == value[3, 2]).all()
 

@@ -16,6 +16,7 @@ from attn import Forbid, Tape, Trace, TransformerConfig, decoder, encoder, hold,
 from attn.course.corpora import coreference, fortunes, repeated
 from attn.figures import PressTrain, read_source
 from attn.figures.press_train import TASKS
+from attn.interventions import named_head
 from attn.parameters import flat
 from attn.training import batches, cross_entropy
 from attn.training import train as train_in_python
@@ -177,9 +178,9 @@ EDGES = {
 }
 DONE = [
     *((task, {}, edge) for task in TASKS for edge in ["", *TASKS[task]["edges"]]),
-    *((task, {f"{1 + i % 2}.1": rule}, "") for task in TASKS for i, rule in enumerate(TASKS[task]["rules"])),
-    ("copying", {"1.0": "off", "2.2": "off", "2.1": "what to copy"}, ""),
-    ("copying", {"1.0": "one back"}, "one back in all layers"),
+    *((task, {f"L{1 + i % 2}H2": rule}, "") for task in TASKS for i, rule in enumerate(TASKS[task]["rules"])),
+    ("copying", {"L1H1": "off", "L2H3": "off", "L2H2": "what to copy"}, ""),
+    ("copying", {"L1H1": "one back"}, "one back in all layers"),
 ]
 
 
@@ -192,8 +193,8 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
         part += rng.normal(size=part.shape) / 3
     done = [Forbid(*EDGES[forbidden])] if forbidden else []
     for head, rule in held.items():
-        layer, number = map(int, head.split("."))
-        done.append(switch_off(layer, number) if rule == "off" else hold(rule_of(task, rule, tokens), layer, number))
+        where = named_head(head)
+        done.append(switch_off(*where) if rule == "off" else hold(rule_of(task, rule, tokens), *where))
     run = encoder if task == "noun" else decoder
     with Tape() as tape, Trace() as trace:
         logits = run(params, config, tokens, interventions=done)
@@ -313,7 +314,7 @@ def told(page):
 
 def trained_in_python(figure):
     """Train what the figure shows, heads held, and return what it tells at the end."""
-    rng, rules = np.random.default_rng(figure.seed), (figure.held.get("1.0"), figure.held.get("2.0"))
+    rng, rules = np.random.default_rng(figure.seed), (figure.held.get("L1H1"), figure.held.get("L2H1"))
     params = init_transformer(rng, figure.config, dtype=np.float64)
     data = (repeated(rng, 32) for _ in range(figure.steps))
     copier = partial(held_heads.model, figure.config, rules)
@@ -322,21 +323,21 @@ def trained_in_python(figure):
 
 
 def test_a_held_head_is_held_while_the_rest_learns(blank):
-    figure = PressTrain(steps=40, held={"1.0": "one back"})
+    figure = PressTrain(steps=40, held={"L1H1": "one back"})
     page = blank(figure)
     train(page)
     _, right = trained_in_python(figure)
     assert told(page).startswith(
-        f"All 40 steps: {right:.2f} right on 200 new rows. One back: head 1.0 gives most, 1.00."
+        f"All 40 steps: {right:.2f} right on 200 new rows. One back: head L1H1 gives most, 1.00."
     )
-    pick(page, "Head 1.0", "off")
+    pick(page, "Head L1H1", "off")
     page.wait_for_function(f"!document.querySelector('.attn-detail').textContent.includes('{right:.2f} right')")
-    pick(page, "Head 1.0", "one back")
+    pick(page, "Head L1H1", "one back")
     page.get_by_text(f"{right:.2f} right").wait_for()
 
 
 def test_a_copying_model_is_told_to_have_learned(blank):
-    figure = PressTrain(steps=60, held={"2.0": "what to copy"})
+    figure = PressTrain(steps=60, held={"L2H1": "what to copy"})
     page = blank(figure)
     train(page)
     _, right = trained_in_python(figure)
@@ -390,7 +391,7 @@ REFUSING = {
 
 @pytest.mark.parametrize("refused", REFUSING)
 def test_where_a_worker_is_refused_the_page_trains_by_itself(unloaded, refused):
-    figure = PressTrain(steps=20, held={"2.0": "what to copy"})
+    figure = PressTrain(steps=20, held={"L2H1": "what to copy"})
     page = unloaded(REFUSING[refused], figure)
     train(page)
     _, right = trained_in_python(figure)
@@ -433,9 +434,9 @@ UNFIT = [  # a change, the page's sentence, Python's
     ({"seed": -1}, "seed must be a whole number from 0 to 4,294,967,295, but is -1.", "seed must be from 0"),
     ({"seed": 2**32}, "seed must be a whole number from 0 to 4,294,967,295, but is 4294967296.", "seed must be from"),
     ({"forbidden": "all"}, "“all” cannot be forbidden.", "'all' cannot be forbidden, but one back in layer 1"),
-    ({"held": {"3.0": "off"}}, "There is no head 3.0.", "heads are 1.0 to 2.3, but there is '3.0'"),
-    ({"held": {"1.4": "off"}}, "There is no head 1.4.", "heads are 1.0 to 2.3, but there is '1.4'"),
-    ({"held": {"1.0": "constructor"}}, "A head cannot be held to “constructor”.", "but not 'constructor'"),
+    ({"held": {"L3H1": "off"}}, "There is no head L3H1.", "heads are L1H1 to L2H4, but there is 'L3H1'"),
+    ({"held": {"L1H5": "off"}}, "There is no head L1H5.", "heads are L1H1 to L2H4, but there is 'L1H5'"),
+    ({"held": {"L1H1": "constructor"}}, "A head cannot be held to “constructor”.", "but not 'constructor'"),
 ]
 
 
@@ -462,7 +463,7 @@ def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
         assert page.locator(".attn-learner").count() == 8
         press(page, "Start again")
         assert page.locator(".attn-problem").inner_text() == ""
-    pick(page, "Head 2.3", "off")
+    pick(page, "Head L2H4", "off")
     fill(page, "heads per layer", "2")
     assert page.locator(".attn-learner").count() == 4 and page.locator(".attn-problem").inner_text() == ""
 
@@ -470,24 +471,24 @@ def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
 def test_a_setting_goes_into_the_address_and_comes_back(blank):
     page = blank(PressTrain())
     fill(page, "seed", "7")
-    pick(page, "Head 1.2", "what to copy")
+    pick(page, "Head L1H3", "what to copy")
     pick(page, "No head may look at", "two back in layer 1")
     press(page, "Put it into the address")
     address = page.url
     assert address.endswith(
-        "#train=copying&layers=2&heads=4&rate=0.003&steps=300&seed=7&forbidden=two+back+in+layer+1&1.2=what+to+copy"
+        "#train=copying&layers=2&heads=4&rate=0.003&steps=300&seed=7&forbidden=two+back+in+layer+1&L1H3=what+to+copy"
     )
     page.goto("about:blank")
     page.goto(address)
     assert page.get_by_label("seed").input_value() == "7"
-    assert page.get_by_label("Head 1.2").input_value() == "what to copy"
+    assert page.get_by_label("Head L1H3").input_value() == "what to copy"
     assert page.get_by_label("No head may look at").input_value() == "two back in layer 1"
     press(page, "Start again")
     assert page.get_by_label("seed").input_value() == "0"
     page.goto("about:blank")
     page.goto(
         address.replace("train=copying", "train=noun").replace(
-            "forbidden=two+back+in+layer+1&1.2=what+to+copy", "1.0=off"
+            "forbidden=two+back+in+layer+1&L1H3=what+to+copy", "L1H1=off"
         )
     )
     assert page.get_by_label("which noun is “it”?").is_checked()
@@ -503,7 +504,7 @@ def test_a_setting_goes_into_the_address_and_comes_back(blank):
         "#train=copying&layers=2&heads=4&rate=0&steps=300&seed=0",
         "#train=copying&layers=1e9&heads=4&rate=1&steps=300&seed=0",
         "#train=copying&layers=2&heads=4&rate=0.003&steps=300&seed=0&<img src=x onerror=alert(1)>=off",
-        "#train=copying&layers=2&heads=4&rate=0.003&steps=300&seed=0&1.0=<b>",
+        "#train=copying&layers=2&heads=4&rate=0.003&steps=300&seed=0&L1H1=<b>",
         "#train=copying&layers=2&heads=4&rate=0.003&steps=300&seed=0&__proto__=off",
         "#train=%",
     ],
@@ -542,7 +543,7 @@ IN_A_NOTEBOOK = """async (state) => {
 
 
 def test_what_was_trained_comes_back_to_python_and_runs_there(bare):
-    figure = PressTrain(steps=10, held={"1.0": "one back"})
+    figure = PressTrain(steps=10, held={"L1H1": "one back"})
     with pytest.raises(ValueError, match="nothing has been trained yet"):
         figure.params  # noqa: B018
     links, trained = bare.evaluate(IN_A_NOTEBOOK, figure.state())
@@ -572,12 +573,12 @@ def test_what_trains_comes_on_request_and_its_absence_is_told(unloaded, beside):
 
 def test_python_says_what_the_figure_shows():
     figure = PressTrain(
-        "noun", seed=3, held={"1.1": "off", "2.0": "itself"}, forbidden="the nouns from “it” in layer 2"
+        "noun", seed=3, held={"L1H2": "off", "L2H1": "itself"}, forbidden="the nouns from “it” in layer 2"
     )
     assert (figure.layers, figure.heads, figure.rate, figure.steps) == (2, 2, 5e-3, 400)
     assert figure.describe() == (
-        "Press Train: which noun is “it”?, layers 2, heads 2, learning rate 0.005, seed 3, 400 steps; head 1.1 is off; "
-        "head 2.0 is held to “itself”; nobody may look at the nouns from “it” in layer 2"
+        "Press Train: which noun is “it”?, layers 2, heads 2, learning rate 0.005, seed 3, 400 steps; "
+        "head L1H2 is off; head L2H1 is held to “itself”; nobody may look at the nouns from “it” in layer 2"
     )
     assert PressTrain("copying", 1, 8).heads == 8
 
@@ -589,7 +590,7 @@ def test_a_quick_setting_solves_the_puzzle_and_a_held_head_does_not(blank):
     press(page, "▶ Train")
     page.locator(".attn-solved").wait_for()
     assert re.fullmatch(r"✓ Over 0.9 right after (\d+) steps, and no head was held.", aim.inner_text())
-    page = blank(PressTrain(steps=300, held={"1.0": "one back"}))
+    page = blank(PressTrain(steps=300, held={"L1H1": "one back"}))
     press(page, "▶ Train")
     page.get_by_text(re.compile("This run came there after .*, with help.")).wait_for()
     assert page.locator(".attn-solved").count() == 0

@@ -5,12 +5,12 @@ from bs4 import BeautifulSoup
 
 from attn.course.tables import Table
 
-TABLE = Table(["", "all on", "4.2 < off"], [["model 0", "6.64", "4.71 [4.24, 5.20]"], ["model 10", "7.01", "3.46"]])
+TABLE = Table(["", "all on", "L4H3 < off"], [["model 0", "6.64", "4.71 [4.24, 5.20]"], ["model 10", "7.01", "3.46"]])
 
 
 def test_columns_stand_below_their_names():
     assert repr(TABLE).splitlines() == [
-        "          all on          4.2 < off",
+        "          all on         L4H3 < off",
         "model 0     6.64  4.71 [4.24, 5.20]",
         "model 10    7.01               3.46",
     ]

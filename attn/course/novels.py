@@ -248,7 +248,7 @@ def exchanged(tokens, layer, head, name="novels"):
         The model, one of `ALIVE`.
     """
     marks, inside = quotations(tokens, read_tokenizer())
-    here, values = marks == np.arange(len(tokens)), read_mark_values(name)[:, layer - 1, head]
+    here, values = marks == np.arange(len(tokens)), read_mark_values(name)[:, layer - 1, head - 1]
     return [ReplaceValues(here & is_open, value, layer, head) for is_open, value in zip((~inside, inside), values)]
 
 

@@ -15,13 +15,18 @@ function weightsOf({ levels, weights, tokens }, text, head) {
   return Array.from({ length: n }, (_, i) => [...letters.slice(i * n, (i + 1) * n)].map((letter) => levels.indexOf(letter) / 100));
 }
 
+// The layer of a head such as L4H3: "4".
+function layerOf(name) {
+  return name.slice(1).split("H")[0];
+}
+
 function rankOf(numbers, place) {
   return numbers.filter((number) => number > numbers[place]).length + 1;
 }
 
 // The rank of a head in its layer and among all, by how much changes when it is switched off.
 function ranksOf(heads, changes, head) {
-  const layer = heads.flatMap((name, i) => (name.split(".")[0] === heads[head].split(".")[0] ? [i] : []));
+  const layer = heads.flatMap((name, i) => (layerOf(name) === layerOf(heads[head]) ? [i] : []));
   return [rankOf(layer.map((i) => changes[i]), layer.indexOf(head)), rankOf(changes, head)];
 }
 
@@ -50,9 +55,8 @@ function smallMap() {
 
 function alive({ read, change, reset, line, tell, explain, draw }) {
   const { heads, kinds, texts, tokens: lines, cases } = read();
-  const split = heads.map((name) => name.split("."));
-  const layers = [...new Set(split.map(([layer]) => layer))];
-  const inLayer = (layer) => heads.filter((_, i) => split[i][0] === layer);
+  const layers = [...new Set(heads.map(layerOf))];
+  const inLayer = (layer) => heads.filter((name) => layerOf(name) === layer);
   const words = (text) => lines[text].split(" ");
   const choose = (text) => change({ text, token: Math.max(1, words(text).indexOf("it")) });
 
@@ -71,7 +75,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
   }));
   const wide = matchMedia("(min-width: 600px)").matches; // room for the large pattern beside the maps
   const byLayer = layers.map((layer) => inLayer(layer).map((name) => maps[name].press));
-  const numbers = byLayer[0].map((_, i) => String(i));
+  const numbers = byLayer[0].map((_, i) => String(i + 1));
   const { table } = tableOf({
     className: "attn-maps", title: `All heads on this sentence, a ${wide ? "column" : "row"} for each layer: choose one`,
     columns: (wide ? layers : numbers).map(heading("col")), rows: (wide ? numbers : layers).map(heading("row")),
@@ -130,7 +134,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
       return [bar.row];
     });
     const rows = [here[state.text], changes].map((numbers) => [numbers[head], ...ranksOf(heads, numbers, head)]);
-    const inOne = inLayer(split[head][0]).length;
+    const inOne = inLayer(layerOf(state.head)).length;
     const off = tableOf({
       className: "attn-off", title: "Switched off: how much the tokens change in the last layer (rank 1: most)",
       columns: ["change", `rank in its layer, of ${inOne}`, `rank of all ${heads.length}`].map(heading("col")),

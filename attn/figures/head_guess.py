@@ -8,6 +8,7 @@ import yaml
 
 from attn.course.recordings import read_recording
 from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed, read_source
+from attn.interventions import named_head
 
 RULES = {  # the least measure by which a head is called so; the first that holds
     "previous token": 0.5,
@@ -45,7 +46,7 @@ def rank(numbers, place):
 
 def effect(heads, change, place):
     """Return, in words, what switching off the head at a place changes, and how that ranks."""
-    layer = [i for i, head in enumerate(heads) if head.split(".")[0] == heads[place].split(".")[0]]
+    layer = [i for i, head in enumerate(heads) if named_head(head)[0] == named_head(heads[place])[0]]
     in_layer = rank([change[i] for i in layer], layer.index(place))
     ranks = f"rank {in_layer} of {len(layer)} in its layer, {rank(change, place)} of all {len(heads)}"
     return f"Switched off, it changes the tokens by {change[place]:.3f}: {ranks}."
@@ -65,7 +66,7 @@ class HeadGuess(Explorable):
     patterns, measured : dict
         The recordings `minilm_patterns` and `minilm`.
     head : str
-        "4.1" is head 1 of layer 4; default: that of the first case.
+        "L4H2" is the second head of layer 4; default: that of the first case.
     text : int
         The sentence that is shown.
     token : int

@@ -141,7 +141,7 @@ function readerOf(means, place) {
 
   const stateOf = (name) => doneTo(read())[name] ?? "on";
   const cells = grid(config.n_layers, config.n_heads, (l, head) => {
-    const name = `${layers[l]}.${head}`;
+    const name = `L${layers[l]}H${head + 1}`;
     const path = drawing("path", { class: "attn-look" });
     const added = element("span", { className: "attn-added" });
     const look = button("attn-looks", "", () => change({ head: name }));

@@ -10,12 +10,12 @@ import traitlets
 from attn.attention import softmax
 from attn.course import novels
 from attn.figures.base import Explorable, Number, Words, listed
-from attn.interventions import Forbid, switch_off
+from attn.interventions import Forbid, named_head, switch_off
 from attn.transformer import decoder
 
 PARTS = 8
 DONE = {"off": "off", "itself": "looking only at themselves", "exchanged": "with marks exchanged"}
-HEADS = [f"{layer + 1}.{head}" for layer, head in np.ndindex(novels.CONFIG.n_layers, novels.CONFIG.n_heads)]
+HEADS = [f"L{layer + 1}H{head + 1}" for layer, head in np.ndindex(novels.CONFIG.n_layers, novels.CONFIG.n_heads)]
 
 
 @functools.cache
@@ -62,7 +62,7 @@ class NovelReader(Explorable):
     token : int
         Which of them asks; default: the last.
     head : str
-        Whose weights are shown on the text: "4.2" is head 2 of layer 4.
+        Whose weights are shown on the text: "L4H3" is the third head of layer 4.
     off, itself, exchanged : list of str
         The heads that write nothing, those that look only at the token itself, and those in which opening quotation
         marks have the values of closing ones, and the reverse.
@@ -82,7 +82,7 @@ class NovelReader(Explorable):
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())
     token = traitlets.Int(0)
-    head = traitlets.Unicode("4.2")
+    head = traitlets.Unicode("L4H3")
     off = traitlets.List(traitlets.Unicode())
     itself = traitlets.List(traitlets.Unicode())
     exchanged = traitlets.List(traitlets.Unicode())
@@ -135,7 +135,7 @@ class NovelReader(Explorable):
     def interventions(self):
         """Return what is done to the heads, as `decoder` takes it."""
         tokens = np.array(self.tokens[first_read(len(self.tokens)) :])
-        places = {what: [tuple(map(int, head.split("."))) for head in getattr(self, what)] for what in DONE}
+        places = {what: [named_head(head) for head in getattr(self, what)] for what in DONE}
         others = ~np.eye(len(tokens), dtype=bool)
         return [
             *(switch_off(*head) for head in places["off"]),

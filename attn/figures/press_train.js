@@ -9,7 +9,7 @@ const TOLD_EVERY = 4000; // milliseconds between two lines that are spoken
 const PLOT = { width: 470, height: 138, left: 16, right: 410, top: 12, bottom: 116, nats: 4 };
 
 function headNames({ layers, heads }) {
-  return Array.from({ length: layers }, (_, l) => Array.from({ length: heads }, (_, h) => `${l + 1}.${h}`));
+  return Array.from({ length: layers }, (_, l) => Array.from({ length: heads }, (_, h) => `L${l + 1}H${h + 1}`));
 }
 
 // Why a setting cannot be trained, in one sentence; "" if it can.
@@ -267,7 +267,7 @@ function build({ read, change, reset, line, tell, draw, load }) {
   document.addEventListener("visibilitychange", hidden);
 
   const best = (one) => { // the head that gives most by a score, and how much
-    const found = run.points.at(-1).scores[one].flatMap((row, l) => row.map((weight, h) => [weight, `${l + 1}.${h}`]));
+    const found = run.points.at(-1).scores[one].flatMap((row, l) => row.map((weight, h) => [weight, `L${l + 1}H${h + 1}`]));
     return found.reduce((a, b) => (b[0] > a[0] ? b : a));
   };
   const inWords = (state) => {
@@ -310,11 +310,11 @@ function build({ read, change, reset, line, tell, draw, load }) {
     curves.forEach((path, i) => path.setAttribute("d", drawn[i]));
     rowShown.textContent = run?.words ? `One row, who looks at whom: ${run.words.join(" ")}` : "";
     cells.flat().forEach(({ head, map, scores, told, select, cell }) => {
-      const [l, h] = head.split(".").map(Number);
-      map.show(run?.looks?.[l - 1][h] ?? []);
+      const [l, h] = head.slice(1).split("H").map((number) => number - 1);
+      map.show(run?.looks?.[l][h] ?? []);
       scores.forEach((path, one) => path.setAttribute("d", pathOf((run?.points ?? []).map((point) =>
-        [(100 * point.step) / state.steps, 23 - 22 * point.scores[one][l - 1][h]]))));
-      told.textContent = last ? last.scores.map((table) => format(table[l - 1][h])).join(" · ") : " ";
+        [(100 * point.step) / state.steps, 23 - 22 * point.scores[one][l][h]]))));
+      told.textContent = last ? last.scores.map((table) => format(table[l][h])).join(" · ") : " ";
       select.value = state.held[head] ?? "";
       cell.classList.toggle("attn-held", head in state.held);
     });

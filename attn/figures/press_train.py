@@ -66,7 +66,7 @@ class PressTrain(Explorable):
     forbidden : str
         What no head may look at, one of the task's edges; "" for nothing.
     held : dict of str
-        By head, as "1.0" for head 0 of layer 1, the rule to which it is held, or "off".
+        By head, as "L1H1" for the first head of layer 1, the rule to which it is held, or "off".
     """
 
     _name = "press_train"
@@ -105,7 +105,7 @@ class PressTrain(Explorable):
             raise traitlets.TraitError(
                 f"{state['forbidden']!r} cannot be forbidden, but {', '.join(task['edges'])} can"
             )
-        heads = [f"{layer + 1}.{head}" for layer, head in np.ndindex(state["layers"], state["heads"])]
+        heads = [f"L{layer + 1}H{head + 1}" for layer, head in np.ndindex(state["layers"], state["heads"])]
         for head, rule in state["held"].items():
             if head not in heads:
                 raise traitlets.TraitError(f"heads are {heads[0]} to {heads[-1]}, but there is {head!r}")

@@ -71,7 +71,7 @@ function readTokens(model, tokens, done, before) {
   const fresh = { model, tokens, key, cache: new Map(), weights: {}, written: {}, streams: [], logits: [], lost: [] };
   const earlier = goesOn ? { ...before, tokens } : fresh;
   const nodes = runMachine(params, config, tokens.slice(goesOn ? before.tokens.length : 0), (layer, head) => {
-    const what = done[`${layer}.${head}`] ?? null;
+    const what = done[`L${layer}H${head + 1}`] ?? null;
     return what === "exchanged" ? marksExchanged(model, tokens, layer, head) : what;
   }, earlier.cache);
   const byName = new Map(nodes.map((node) => [node.name, node.value]));
@@ -80,7 +80,7 @@ function readTokens(model, tokens, done, before) {
   const weights = { ...earlier.weights }, written = { ...earlier.written };
   for (let layer = 1; layer <= config.n_layers; layer++) {
     for (let head = 0; head < config.n_heads; head++) {
-      const name = `${layer}.${head}`, called = `layer ${layer}, head ${head + 1}: `;
+      const name = `L${layer}H${head + 1}`, called = `layer ${layer}, head ${head + 1}: `;
       if (!byName.has(`${called}weights`)) continue;
       weights[name] = and(weights[name], byName.get(`${called}weights`));
       written[name] = and(written[name], byName.get(`${called}update`));

@@ -463,7 +463,7 @@ function attnTrainer() {
 
     // What is added to the scores of a head, -Infinity where it may not look, and its rule if it is held to one.
     function manner(layer, h, n) {
-      const held = control.held[`${layer}.${h}`], edge = edges[control.forbidden] ?? (() => false);
+      const held = control.held[`L${layer}H${h + 1}`], edge = edges[control.forbidden] ?? (() => false);
       const table = positions === "relative" ? P[`layer ${layer}/attention/relative`] + 17 * h : null;
       const added = new Float64Array(n * n);
       for (let i = 0; i < n; i++) {

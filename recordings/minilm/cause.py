@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 
 from attn.course.minilm import encode
+from attn.interventions import named_head
 
 from .arithmetic import mean_interval, plain
 from .model import (
     HEADS,
     N_HEADS,
     N_LAYERS,
-    layer_of,
     mean_mixtures,
     mixtures,
     read,
@@ -47,7 +47,7 @@ def leans_if_changed(model, pairs, best):
     changed = {
         "nothing done": model,
         f"{best} off": without_heads(model, [best]),
-        f"it may not see both nouns in {best}": without_edges(model, nouns, *map(int, best.split("."))),
+        f"it may not see both nouns in {best}": without_edges(model, nouns, *named_head(best)),
         "it may not see both nouns": without_edges(model, nouns),
         "it may not see the adjective": without_edges(model, adjective),
         "it may not see two other words": without_edges(model, others),
@@ -116,12 +116,12 @@ def before_it(model, chosen, held, best):
 
     layers, groups = range(1, N_LAYERS + 1), [pair.nouns[0] for pair in held]
     layer = min(layers, key=lambda number: without_adjective(chosen, number).mean())
-    order = np.argsort([without_adjective(chosen, layer, head).mean() for head in range(N_HEADS)])
+    order = np.argsort([without_adjective(chosen, layer, head).mean() for head in range(1, N_HEADS + 1)])
     return {
         "it may not see the adjective in a layer, 1 to 6": [
             mean_interval(without_adjective(held, number), groups) for number in layers
         ],
-        "three heads": [f"{layer}.{head}" for head in order[:3]],
+        "three heads": [f"L{layer}H{head + 1}" for head in order[:3]],
     }
 
 
@@ -129,13 +129,13 @@ def looks_at_the_adjective(model, pairs, best, three):
     """Measure what is left if "it" may see the adjective in some heads alone: how far it leans in the last layer, and
     the difference of differences of a head."""
     adjective, groups = partial(edges_from_it, pairs, "adjectives"), [pair.nouns[0] for pair in pairs]
-    forbidden = {head: without_edges(model, adjective, *map(int, head.split("."))) for head in HEADS}
+    forbidden = {head: without_edges(model, adjective, *named_head(head)) for head in HEADS}
     allowed = {
         "all heads": HEADS,
         "no head": [],
         "all but the three": [head for head in HEADS if head not in three],
         "the three alone": three,
-        "the last layer alone": [head for head in HEADS if layer_of(head) == N_LAYERS],
+        "the last layer alone": [head for head in HEADS if named_head(head)[0] == N_LAYERS],
     }
     found = {}
     for name, heads in allowed.items():

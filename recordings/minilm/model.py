@@ -10,16 +10,12 @@ import yaml
 from attn import Forbid, Replace, Trace, encoder, switch_off
 from attn.course.minilm import encode
 from attn.heads import project_out_of_heads
+from attn.interventions import named_head
 from attn.layers import layer_norm
 
 SENTENCES = yaml.safe_load((Path(__file__).parent / "sentences.yml").read_text(encoding="utf-8"))
 N_LAYERS, N_HEADS = 6, 12
-HEADS = [f"{layer}.{head}" for layer in range(1, N_LAYERS + 1) for head in range(N_HEADS)]
-
-
-def layer_of(head):
-    """Return the layer of a head such as 4.1."""
-    return int(head.split(".")[0])
+HEADS = [f"L{layer}H{head}" for layer in range(1, N_LAYERS + 1) for head in range(1, N_HEADS + 1)]
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ def anchor(model, words):
 
 def without_heads(model, heads):
     """Return the model with some heads switched off."""
-    off = [switch_off(*map(int, head.split("."))) for head in heads]
+    off = [switch_off(*named_head(head)) for head in heads]
     return replace(model, interventions=lambda texts: off)
 
 
@@ -108,7 +104,7 @@ def together(model, changed):
 def with_mixture(model, name, mixture):
     """Return the model with a head whose mixture of values is given: the same for all tokens, shape (d_k,), or for each
     token of one text, shape (n, d_k)."""
-    layer, head = map(int, name.split("."))
+    layer, head = named_head(name)
     attention = model.params[f"layer {layer}"]["attention"]
 
     def interventions(texts):
@@ -118,7 +114,7 @@ def with_mixture(model, name, mixture):
         before = [trace.embedded[0], *(one.after_mlp for one in trace.layers)][layer - 1]
         seen = trace.layers[layer - 1].attention
         others = project_out_of_heads(seen.weights @ seen.V, attention["W_O"], attention["b_O"])
-        stream = before + others + mixture @ attention["W_O"][head]
+        stream = before + others + mixture @ attention["W_O"][head - 1]
         normal = layer_norm(stream, **attention["norm"], epsilon=model.config.epsilon)
         return [Replace(slice(None), normal, layer, "attention")]
 

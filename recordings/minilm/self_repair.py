@@ -8,10 +8,11 @@ from attn import Trace, encoder
 from attn.attention import scaled_dot_product_attention
 from attn.course.minilm import encode
 from attn.heads import project_into_heads, project_out_of_heads
+from attn.interventions import named_head
 from attn.layers import feed_forward, layer_norm
 
 from .arithmetic import t_interval
-from .model import HEADS, N_LAYERS, Seen, layer_of
+from .model import HEADS, N_LAYERS, Seen
 from .pairs import leaning
 
 PARTS = [(layer, part) for layer in range(1, N_LAYERS + 1) for part in ("attention", "mlp")]
@@ -54,8 +55,8 @@ def added(model, X, layer, part):
 def with_head(model, run, name, mixture, held):
     """Return what is seen if a head writes another mixture, shape (d_k,) or (n, d_k), and the parts that are held add
     what they added in the whole run."""
-    own, head = map(int, name.split("."))
-    first, W_O = (own, "attention"), model.params[f"layer {own}"]["attention"]["W_O"][head]
+    own, number = named_head(name)
+    first, W_O = (own, "attention"), model.params[f"layer {own}"]["attention"]["W_O"][number - 1]
     changed = run.updates[first] + (mixture - run.mixtures[HEADS.index(name)]) @ W_O
     known = {**{where: run.updates[where] for where in held}, first: changed}
     streams = list(run.seen.streams[:own])
@@ -82,7 +83,8 @@ def self_repair(model, pairs, head):
     """Measure how much less "it" leans with a head changed in three ways, after its own layer and later ones, if
     nothing is held, and if later parts are."""
     runs = [tuple(whole_run(model, sentence) for sentence in pair.sentences) for pair in pairs]
-    base, groups = leaning(pairs, [[run.seen for run in two] for two in runs]), [pair.nouns[0] for pair in pairs]
+    base = leaning(pairs, [[run.seen for run in two] for two in runs])
+    layer, groups = named_head(head)[0], [pair.nouns[0] for pair in pairs]
     means, place = np.concatenate([run.mixtures for two in runs for run in two], axis=1).mean(axis=1), HEADS.index(head)
 
     def drops(way, held):
@@ -99,8 +101,8 @@ def self_repair(model, pairs, head):
 
     found = {}
     for way in ("off", "mean", "swapped"):
-        by_held = {name: drops(way, held) for name, held in parts_held(layer_of(head)).items()}
-        found[way] = report_drops(by_held, layer_of(head), groups)
+        by_held = {name: drops(way, held) for name, held in parts_held(layer).items()}
+        found[way] = report_drops(by_held, layer, groups)
     return {"drop by head": {head: found}}
 
 

@@ -36,7 +36,7 @@ def put_in(heads, values, opens, closes):
     opens, closes : array of bool, shape (n_rows, length)
     """
     return [
-        ReplaceValues(where, value[layer - 1, head], layer, head)
+        ReplaceValues(where, value[layer - 1, head - 1], layer, head)
         for layer, head in heads
         for where, value in zip((closes, opens), values)
     ]

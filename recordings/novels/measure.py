@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from attn.course import novels
+from attn.interventions import named_head
 
 from . import continuing, copying, counting, exchange, places, quotations, reading, writing
 from .learn import MARKS, STEPS, params_at
@@ -67,7 +68,7 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
         As from `counted`.
     """
     params, rows = novels.read_model(number), held.rows
-    quoting = tuple(tuple(map(int, head.split("."))) for head in quoting)
+    quoting = tuple(named_head(head) for head in quoting)
     lost, five = reading.read(params, rows, tokenizer)[0], losses["5-grams"]
     beside_five = {"model": lost, "5-grams": five, "model - 5-grams": lost - five}
     return {

@@ -63,7 +63,7 @@ def zero_ablation(params, tokenizer, held, quoting):
 def mean_ablation(params, tokenizer, held):
     """Measure the model if a head writes at all places what it writes on average."""
     mixtures = mean_mixtures(params, held.rows[:, :-1])
-    means = [ReplaceValues(slice(None), mixtures[layer - 1, head], layer, head) for layer, head in HEADS]
+    means = [ReplaceValues(slice(None), mixtures[layer - 1, head - 1], layer, head) for layer, head in HEADS]
     return {name((one.layer, one.head)): measure(params, tokenizer, held, [one]) for one in means}
 
 
@@ -81,7 +81,7 @@ def mean_mixtures(params, rows):
 
 def only_itself(params, tokenizer, held):
     """Measure the model if a head of layer 1, or all of them, may attend to nothing but the token itself."""
-    each = {name((1, head)): Forbid(ONLY_ITSELF, 1, head) for head in range(CONFIG.n_heads)}
+    each = {name((1, head)): Forbid(ONLY_ITSELF, 1, head) for head in range(1, CONFIG.n_heads + 1)}
     cuts = {**each, "all": Forbid(ONLY_ITSELF, 1)}
     return {which: measure(params, tokenizer, held, [cut]) for which, cut in cuts.items()}
 

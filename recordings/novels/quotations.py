@@ -10,12 +10,12 @@ from attn.course.novels import CONFIG, LENGTH
 
 from .reading import mean
 
-HEADS = [(layer, head) for layer in range(1, CONFIG.n_layers + 1) for head in range(CONFIG.n_heads)]
+HEADS = [(layer, head) for layer in range(1, CONFIG.n_layers + 1) for head in range(1, CONFIG.n_heads + 1)]
 DISTANCES, READS = [(1, 16), (17, 36), (37, 64), (65, 127)], (17, 33, 65)
 
 
 def name(*heads):
-    return " and ".join(f"{layer}.{head}" for layer, head in heads)
+    return " and ".join(f"L{layer}H{head}" for layer, head in heads)
 
 
 # --- how likely the closing mark is ----------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def on_the_mark_by_distance(weights, held, layer, head):
     """Return the head's mean weight on the mark of an open quotation, by how many tokens back it stands."""
     row, place = np.nonzero(held.inside)
     mark = held.marks[row, place]
-    on, back = weights[row, layer - 1, head, place, mark], place - mark
+    on, back = weights[row, layer - 1, head - 1, place, mark], place - mark
     return {f"{few} to {many}": mean(on[(few <= back) & (back <= many)]) for few, many in DISTANCES}
 
 

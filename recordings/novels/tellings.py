@@ -152,7 +152,8 @@ def given_another(params, told, heads):
     with Trace() as trace:
         decoder(params, CONFIG, other[:, :-1])
     put = [
-        ReplaceValues(slice(None), trace.layers[layer - 1].attention.V[:, head], layer, head) for layer, head in heads
+        ReplaceValues(slice(None), trace.layers[layer - 1].attention.V[:, head - 1], layer, head)
+        for layer, head in heads
     ]
     likeliest = decoder(params, CONFIG, rows, interventions=put).argmax(axis=-1)
     return [mean(told.second(likeliest == text[:, 1:])) for text in (told.rows, other)]

@@ -64,7 +64,7 @@ def inside_less_closed(params, tokenizer, held):
     )
     names = ["embedding"]
     for layer in range(1, CONFIG.n_layers + 1):
-        names += [*(f"{layer}.{head}" for head in range(CONFIG.n_heads)), f"MLP {layer}"]
+        names += [*(f"L{layer}H{head}" for head in range(1, CONFIG.n_heads + 1)), f"MLP {layer}"]
     return dict(zip(names, map(mean, inside - closed)))
 
 
@@ -86,12 +86,12 @@ def written_by_values(params, tokenizer, held, layer, head, interventions=()):
     toward = params["norm"]["gain"] * params["embedding"][tokenizer.words.index(novels.CLOSING)]
     toward = (toward - toward.mean()) / np.linalg.norm(toward)  # the last norm takes off the mean of what is written
 
-    of_value = params[f"layer {layer}"]["attention"]["W_O"][head] @ toward
+    of_value = params[f"layer {layer}"]["attention"]["W_O"][head - 1] @ toward
 
     def written(rows):
         with Trace() as trace:
             decoder(params, CONFIG, rows, interventions=interventions)
-        return trace.layers[layer - 1].attention.V[:, head] @ of_value
+        return trace.layers[layer - 1].attention.V[:, head - 1] @ of_value
 
     found = novels.in_parts(written, held.rows[:ROWS, :-1])
     kinds = kinds_of_marks(held, tokenizer)
