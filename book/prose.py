@@ -100,11 +100,11 @@ def warn_of_numbers(app, env):
     found = {path: executed(path) for path in chapters() if f"chapters/{path.stem}" in env.found_docs}
     for path, run in found.items():
         for number, sentence in unprinted(read(path), run).items():
-            warn("no cell prints %g, told in %r", number, sentence, location=str(path))
+            warn("no cell prints %g, told in %r", number, sentence, location=f"chapters/{path.stem}")
     for row in yaml.safe_load((ROOT / "chapters" / "ledger.yml").read_text(encoding="utf-8")):
         cells = [cell for path, run in found.items() if number_of(path) in row["shown"] for cell in run.cells]
         for number, sentence in missing([row.get("found", ""), row.get("real", "")], shown(cells)).items():
-            warn("%s: no cell prints %g, told in %r", row["id"], number, sentence, location="chapters/ledger.yml")
+            warn("%s: no cell prints %g, told in %r", row["id"], number, sentence, location="chapters/ledger")
 
 
 def setup(app):
