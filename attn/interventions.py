@@ -143,7 +143,13 @@ class Forbid:
 
 
 def named_head(name):
-    """Return the layer and the head of a name such as L4H3: two int."""
+    """Return the layer and the head of a name such as L4H3.
+
+    Examples
+    --------
+    >>> named_head("L4H3")
+    (4, 3)
+    """
     layer, head = name.removeprefix("L").split("H")
     return int(layer), int(head)
 

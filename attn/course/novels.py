@@ -244,6 +244,7 @@ def exchanged(tokens, layer, head, name="novels"):
     ----------
     tokens : array of int, shape (n,)
     layer, head : int
+        From 1 on.
     name : str
         The model, one of `ALIVE`.
     """
