@@ -66,8 +66,8 @@ function holdBack(place) {
   guess.recall();
   const result = resultAfter(cell);
   const isOpen = () => guess.said() === undefined;
-  const set = () => {
-    if (isOpen() && !isShownAll()) result.setAttribute("hidden", "until-found");
+  const set = (isShown = isShownAll()) => {
+    if (isOpen() && !isShown) result.setAttribute("hidden", "until-found");
     else showResult(result);
   };
   result.addEventListener("beforematch", () => showResult(result));
@@ -104,7 +104,7 @@ function switchFor(guesses) {
   const input = control("checkbox", { checked: isShownAll() });
   input.addEventListener("change", () => {
     keep(SHOW_ALL, input.checked ? "yes" : "no");
-    guesses.filter(({ isOpen }) => isOpen()).forEach(({ set }) => set());
+    guesses.filter(({ isOpen }) => isOpen()).forEach(({ set }) => set(input.checked));
   });
   return element("label", { className: "attn-done attn-show-all" }, input, " Show all results without asking me first");
 }

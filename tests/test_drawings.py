@@ -1,6 +1,5 @@
 """Drawings of figures: two widths, text that is text, and the colours of the page."""
 
-import io
 import re
 
 import matplotlib.pyplot as plt
@@ -8,7 +7,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attn.course.plots import COLORS, heatmap, name_axes
-from book.draw import NARROW, SMALLEST, draw_both
+from book.draw import NARROW, SMALLEST
+from book.draw import draw as draw_twice
 from book.inline import drawings, place_pictures
 
 NAME = f"{'a' * 64}.svg"
@@ -19,12 +19,7 @@ def drawn():
     """Draw a figure in both widths, as a build does, and return each drawing as it stands in a page."""
 
     def draw(figure, alt="what it shows"):
-        def once():
-            file = io.StringIO()
-            figure.canvas.print_figure(file, format="svg")
-            return file.getvalue()
-
-        page = place_pictures(f'<img alt="{alt}" src="../_images/{NAME}" />', {NAME: draw_both(figure, once)})
+        page = place_pictures(f'<img alt="{alt}" src="../_images/{NAME}" />', {NAME: draw_twice(figure)})
         return BeautifulSoup(page, "html.parser").find_all("svg")
 
     with plt.style.context("attn.course.style"):

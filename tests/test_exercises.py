@@ -101,7 +101,7 @@ def test_an_answer_is_judged_once_so_that_a_cell_that_fails_leaves_none_of_anoth
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbformat.write(notebook, tmp_path / "one.ipynb")
     said = [printed(cell) for cell in kernel(tmp_path / "one.ipynb").cells]
-    assert said[2] == "Right." and said[4].startswith("Not answered yet") and said[5] == "Right.5\n"
+    assert said[2] == "Right." and said[4].startswith("Not answered yet") and said[5] == "Right.\n5\n"
 
 
 def test_text_is_compared_without_the_blanks_around_it(says):

@@ -7,27 +7,25 @@ import pytest
 import test_lab
 
 from attn.course.live import HOW
-from book import build
+from book import ROOT, chapter, chapters, name_of
 from book.execute import ChapterFailed, normalise, read
 
 lab, desk, opened = test_lab.lab, test_lab.desk, test_lab.opened
 
 MOVES = {  # by chapter: a control, the keys that move it, and what its function prints or draws then
-    "02": ("degrees", ["ArrowRight"], r"{'cat': 0\.21"),
-    "03": ("back", ["End"], "<img"),
-    "05": ("may_see", ["Control+A", *"j < i", "Enter"], "<img"),
-    "07": ("asks", ["n"], r"car +wrecked 0\.20"),
-    "08": ("one_back", ["Home"], "<img"),
-    "12": ("step", ["End"], "<img"),
-    "15": ("first", ["1"], r"right 0\.93"),
-    "16": ("text", ["Control+A", *"Emma was a", "Enter"], r"model +·very"),
+    "queries_keys_values": ("degrees", ["ArrowRight"], r"{'cat': 0\.21"),
+    "scores_softmax_pattern": ("back", ["End"], "<img"),
+    "masking": ("may_see", ["Control+A", *"j < i", "Enter"], "<img"),
+    "many_heads": ("asks", ["n"], r"car +wrecked 0\.20"),
+    "where_a_word_stands": ("one_back", ["Home"], "<img"),
+    "how_a_model_learns": ("step", ["End"], "<img"),
+    "heads_and_layers": ("first", ["L"], r"right 0\.93"),
+    "a_model_that_reads": ("text", ["Control+A", *"Emma was a", "Enter"], r"model +·very"),
 }
-OTHERS = {"12": "shares", "15": "models"}  # a word of the cells that train other models, for long
-
-
-def chapter(number):
-    [path] = [path for path in build.chapters() if path.name.startswith(number)]
-    return path
+OTHERS = {
+    "how_a_model_learns": "shares",
+    "heads_and_layers": "models",
+}  # a word of the cells that train other models, for long
 
 
 def has_controls(cell):
@@ -44,7 +42,7 @@ def test_where_no_kernel_runs_the_start_and_what_the_function_gives_for_it_are_s
     own = "@interact(n=(1, 5), word=['<b>', 'c'])\ndef repeat(n=2, word='<b>'):\n    print(word * n)"
     drawn = "@interact(n=(1, 5))\ndef dots(n=2):\n    plt.plot(range(n), 'o')\n    plt.show()"
     sources = [own, "import matplotlib.pyplot as plt", drawn, "repeat(3, 'd')"]
-    executed = kernel(notebook(tmp_path, *sources), "png", folder=tmp_path)
+    executed = kernel(notebook(tmp_path, *sources))
     executed.cells[3].metadata.mystnb = {"image": {"alt": "two dots"}}
     _, text, _, picture, called = [cell.outputs for cell in normalise(executed).cells]
     told, shown = (output.data for output in text)
@@ -58,11 +56,11 @@ def test_where_no_kernel_runs_the_start_and_what_the_function_gives_for_it_are_s
 def test_a_function_that_fails_at_the_start_fails_in_its_cell(kernel, tmp_path):
     own = notebook(tmp_path, "@interact(n=(0, 5))\ndef inverse(n=0):\n    print(1 / n)")
     with pytest.raises(ChapterFailed, match="ZeroDivisionError"):
-        kernel(own, "png", folder=tmp_path)
+        kernel(own)
 
 
 def test_every_chapter_with_controls_has_them_moved_here():
-    assert [path.name[:2] for path in build.chapters() if any(map(has_controls, read(path).cells))] == [*MOVES]
+    assert [name_of(path) for path in chapters() if any(map(has_controls, read(path).cells))] == [*MOVES]
 
 
 def outputs_of(page, place):
@@ -79,16 +77,16 @@ def wait_for_change(page, locator, before):
     )
 
 
-@pytest.mark.parametrize("number", MOVES)
-def test_a_control_runs_the_function_again(opened, desk, number):
-    name, keys, then = MOVES[number]
-    path = chapter(number)
+@pytest.mark.parametrize("chosen", MOVES)
+def test_a_control_runs_the_function_again(opened, desk, chosen):
+    name, keys, then = MOVES[chosen]
+    path = chapter(chosen)
     cells = read(path).cells
     [place] = [place for place, cell in enumerate(cells) if has_controls(cell)]
     desk.evaluate("localStorage.setItem('attention-worked-out: show all', 'yes')")
     page = opened(f"chapters/{path.name}")
     for at, cell in enumerate(cells[: place + 1]):
-        if cell.cell_type == "code" and not (number in OTHERS and OTHERS[number] in cell.source):
+        if cell.cell_type == "code" and not (chosen in OTHERS and OTHERS[chosen] in cell.source):
             test_lab.run(page, at)
     controls, given = outputs_of(page, place)
     before = given.inner_html()
@@ -101,12 +99,12 @@ def test_a_control_runs_the_function_again(opened, desk, number):
 
 
 def test_the_sliders_of_how_to_read_move_its_figure(opened, desk):
-    page_of_book = (build.ROOT / "chapters" / "how_to_read.md").read_text(encoding="utf-8")
+    page_of_book = (ROOT / "chapters" / "how_to_read.md").read_text(encoding="utf-8")
     cells = [nbformat.v4.new_code_cell(code) for code in re.findall(r"```python\n(.*?)\n```", page_of_book, re.DOTALL)]
     desk.evaluate(
         """(content) => window.jupyterapp.serviceManager.contents.save(
             "how.ipynb", { type: "notebook", format: "json", content })""",
-        nbformat.v4.new_notebook(cells=cells, metadata=read(chapter("02")).metadata),
+        nbformat.v4.new_notebook(cells=cells, metadata=read(chapter("queries_keys_values")).metadata),
     )
     page = opened("how.ipynb")
     for at in range(len(cells)):

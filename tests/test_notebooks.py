@@ -14,7 +14,7 @@ from variants import ANSWERS, names, on_the_spine, solve
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
 from book import ledger, references, spine
-from book.execute import exercises, normalise, read
+from book.execute import DRAWN_TWICE, exercises, normalise, read
 from book.inline import drawings
 from book.prose import CLOCK, is_guess, missing, printed, questions, shown, unprinted
 
@@ -63,7 +63,9 @@ def test_a_chapter_reads_on_github_its_pictures_small_and_no_answer_before_its_q
     assert sum(len(picture) for picture in pictures) * 3 / 4 <= 60_000
 
 
-def test_figures_are_drawn_sharp_and_the_same_every_time(kernel):
+def test_figures_are_drawn_sharp_and_the_same_every_time(kernel, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", DRAWN_TWICE["MPLBACKEND"])
+
     def figures():
         outputs = [output for cell in kernel(TEMPLATE).cells for output in cell.get("outputs", [])]
         return [output.data["image/svg+xml"] for output in outputs if "image/svg+xml" in output.get("data", {})]
