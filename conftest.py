@@ -3,6 +3,7 @@
 import functools
 import gzip
 import http.server
+import importlib
 import os
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ import hypothesis
 import matplotlib
 import pytest
 
+from attn.course.minilm import read_minilm
+from attn.course.smollm2 import read_smollm2
 from attn.threads import ONE_THREAD
 from book import build
 from book import execute as notebooks
@@ -94,13 +97,36 @@ def kernel():
     return notebooks.execute
 
 
+def wanted(take, *told):
+    """Return what `take` finds installed; where it is not, what needs it is skipped, but not by CI."""
+    try:
+        return take(*told)
+    except (ImportError, FileNotFoundError) as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+
+
 @pytest.fixture(scope="session")
 def torch():
-    if os.environ.get("CI"):
-        import torch  # required there
-    else:
-        torch = pytest.importorskip("torch", reason="PyTorch is not installed (make torch)")
-    return torch
+    return wanted(importlib.import_module, "torch")  # make torch
+
+
+@pytest.fixture(scope="session")
+def transformers(torch):
+    return wanted(importlib.import_module, "transformers")
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    """Parameters, config and tokenizer of MiniLM, as make models installs it."""
+    return wanted(read_minilm)
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    """Parameters, config and tokenizer of SmolLM2, as make models installs it."""
+    return wanted(read_smollm2)
 
 
 @pytest.fixture(scope="session")

@@ -71,9 +71,9 @@ def generate(
     if config.n_positions is not None and tokens.shape[-1] + n_new > config.n_positions:
         n = tokens.shape[-1] + n_new
         raise ValueError(f"the text would have {n} tokens, but this model reads at most {config.n_positions}")
-    cache, new = Cache(), tokens
+    read, new = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}, tokens
     for _ in range(n_new):
-        logits = decoder(params, config, new, context=context, context_mask=context_mask, cache=cache)[..., -1, :]
+        logits = decoder(params, config, new, **read)[..., 0, :]
         new = (logits.argmax(axis=-1) if rng is None else draw(logits, rng, temperature, top_k, top_p))[..., None]
         tokens = np.concatenate([tokens, new], axis=-1)
     return tokens

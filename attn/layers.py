@@ -147,6 +147,15 @@ def gelu(X):
 
 
 @differentiable
+def gelu_tanh(X):
+    """Do what GELU does by a hyperbolic tangent, as GPT-2 does it: Hendrycks and Gimpel 2016, section 2."""
+    (X,) = as_floats(X=X)
+    steep, bent = (2 / np.pi) ** 0.5, 0.044715
+    below = 0.5 + 0.5 * np.tanh(steep * (X + bent * X**3))
+    return X * below, lambda grad: (grad * (below + 2 * X * below * (1 - below) * steep * (1 + 3 * bent * X * X)),)
+
+
+@differentiable
 def gated(X, gate):
     """Let each entry through as far as its gate is open: X times SiLU(gate), where SiLU(g) = g / (1 + e^-g)."""
     X, gate = as_floats(X=X, gate=gate)
@@ -159,7 +168,7 @@ def gated(X, gate):
     return X * opened, backward
 
 
-NONLINEARITIES = {"relu": relu, "gelu": gelu}
+NONLINEARITIES = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh}
 
 
 def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
@@ -172,7 +181,7 @@ def feed_forward(X, W_1, b_1, W_2, b_2, *, activation="relu"):
     b_1 : array_like, shape (d_ff,), or None
     W_2 : array_like, shape (d_ff, d_model)
     b_2 : array_like, shape (d_model,), or None
-    activation : {"relu", "gelu"}
+    activation : {"relu", "gelu", "gelu_tanh"}
 
     Returns
     -------

@@ -100,11 +100,12 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     if token_types is not None and not config.n_token_types:
         raise ValueError("token types are given, but n_token_types is 0")
     X = _embed(params, config, tokens, token_types)
-    return _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
+    X = _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
+    return _unembed(X, params, config)
 
 
 @on_one_thread
-def decoder(params, config, tokens, *, context=None, context_mask=None, cache=None, interventions=()):
+def decoder(params, config, tokens, *, context=None, context_mask=None, cache=None, last=False, interventions=()):
     """Read a text from left to right: a token may attend to itself and to what came before.
 
     Parameters
@@ -119,19 +120,26 @@ def decoder(params, config, tokens, *, context=None, context_mask=None, cache=No
         False for padding.
     cache : Cache, optional
         Keys and values of what came before; those of `tokens` are added to it.
+    last : bool
+        Whether only the last token is asked what comes next, as when a text is continued: a matrix of the size of
+        the embedding then meets one row.
     interventions : sequence of Forbid, Replace and ReplaceValues
 
     Returns
     -------
     array, shape (..., n, vocab_size)
         One logit for each possible next token; without an unembedding the residual stream, shape (..., n, d_model).
+        With `last`, for one token.
     """
     start = 0 if cache is None else len(cache)
     tokens = _checked(params, config, tokens, context, start)
     X, n = _embed(params, config, tokens, start=start), tokens.shape[-1]
     mask, context_mask = causal_mask(n, start + n), _for_all_queries(context_mask)
+    if config.window is not None:
+        mask = np.triu(mask, k=start + 1 - config.window)
     interventions = check_interventions(interventions, config)
-    return _run(X, params, config, mask, context, context_mask, cache=cache, start=start, interventions=interventions)
+    X = _run(X, params, config, mask, context, context_mask, cache=cache, start=start, interventions=interventions)
+    return _unembed(X[..., -1:, :] if last else X, params, config)
 
 
 def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None, start=0, interventions=()):
@@ -158,7 +166,7 @@ def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None
         X = replace_rows(X, interventions, number)
         if trace is not None:
             trace.layers.append(LayerTrace(attention, cross, after_attention, X))
-    return _unembed(_pre_norm(X, params, config), params, config)
+    return X
 
 
 def _embed(params, config, tokens, token_types=None, start=0):
@@ -217,6 +225,7 @@ def _mlp(X, p, config):
 
 
 def _unembed(X, params, config):
+    X = _pre_norm(X, params, config)
     if config.unembedding == "tied":
         return unembedding(X, params["embedding"])
     if config.unembedding == "separate":

@@ -124,7 +124,7 @@ def test_a_wrong_size_is_refused_by_name(wrong):
         ({"norm": "both"}, "norm must be one of pre, post, none, but is 'both'"),
         ({"activation": "swiglu"}, "a gated MLP has no biases, but biases are 'all'"),
         ({"activation": "swish"}, "but is 'swish'"),
-        ({"biases": True}, "biases must be one of all, mlp, none, but is True"),
+        ({"biases": True}, "biases must be one of all, mlp, qkv, none, but is True"),
         ({"unembedding": "shared"}, "but is 'shared'"),
         ({"n_heads": 5}, "n_heads must divide d_model, but 5 does not divide 12"),
         ({"n_key_heads": 4}, "n_key_heads must divide n_heads, but 4 does not divide 6"),
