@@ -97,7 +97,7 @@ def kernel():
     return notebooks.execute
 
 
-def wanted(take, *told):
+def installed(take, *told):
     """Return what `take` finds installed; where it is not, what needs it is skipped, but not by CI."""
     try:
         return take(*told)
@@ -109,24 +109,29 @@ def wanted(take, *told):
 
 @pytest.fixture(scope="session")
 def torch():
-    return wanted(importlib.import_module, "torch")  # make torch
+    return installed(importlib.import_module, "torch")  # by make torch, as these
 
 
 @pytest.fixture(scope="session")
 def transformers(torch):
-    return wanted(importlib.import_module, "transformers")
+    return installed(importlib.import_module, "transformers")
+
+
+@pytest.fixture(scope="session")
+def xllamacpp():
+    return installed(importlib.import_module, "xllamacpp")
 
 
 @pytest.fixture(scope="session")
 def minilm():
-    """Parameters, config and tokenizer of MiniLM, as make models installs it."""
-    return wanted(read_minilm)
+    """Parameters, config and tokenizer of MiniLM; make models installs it."""
+    return installed(read_minilm)
 
 
 @pytest.fixture(scope="session")
 def smollm2():
-    """Parameters, config and tokenizer of SmolLM2, as make models installs it."""
-    return wanted(read_smollm2)
+    """Parameters, config and tokenizer of SmolLM2; make models installs it."""
+    return installed(read_smollm2)
 
 
 @pytest.fixture(scope="session")

@@ -307,7 +307,7 @@ def _llama(said, biases="none"):
         norm_type="rms", activation="swiglu", biases=biases, unembedding=_unembedding(said),
         epsilon=said["rms_norm_eps"],
     )  # fmt: skip
-    for key, value in {"rope_type": "default", "rope_size": config.d_k}.items():
+    for key, value in {"rope_type": "default", "type": "default", "rope_size": config.d_k}.items():
         if rope.get(key, value) != value:
             raise ValueError(f"rotary positions are computed here where {key} is {value}, but it is {rope[key]}")
     return config
