@@ -1,7 +1,7 @@
 """Attention in NumPy, small enough to read: the package behind *Attention, Worked Out*."""
 
 from attn.attention import causal_mask, scaled_dot_product_attention, softmax
-from attn.fast import blockwise_attention, online_softmax
+from attn.blockwise import blockwise_attention, online_softmax
 from attn.generation import generate
 from attn.heads import multi_head_attention
 from attn.interventions import Forbid, Replace, ReplaceValues, Trace, hold, switch_off

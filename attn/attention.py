@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from attn.checks import as_floats, widened, with_common_axes
-from attn.fast import row_max, row_sums, weighted_sum
+from attn.rows import lowest, row_sums, softmax_in_place
 from attn.tape import differentiable, sum_to
 
 
@@ -53,24 +53,16 @@ def softmax(scores, axis=-1):
     (scores,) = as_floats(scores=scores)
     if scores.ndim == 0:
         raise ValueError("softmax compares scores along an axis, but got a single number")
-    rows = np.array(np.swapaxes(scores, axis, -1), dtype=widened(scores).dtype, order="C")
-    weights = np.swapaxes(_softmax_in_place(rows), axis, -1).astype(scores.dtype, copy=False)
+    dtype, scores = scores.dtype, widened(scores)
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.exp(scores - scores.max(axis=axis, keepdims=True, initial=lowest(scores)))  # no overflow
+        weights = powers / np.maximum(powers.sum(axis=axis, keepdims=True), 1)  # zero where all is impossible
+    weights = weights.astype(dtype, copy=False)
 
     def backward(grad_weights):
         return (weights * (grad_weights - np.sum(weights * grad_weights, axis=axis, keepdims=True)),)
 
     return weights, backward
-
-
-def _softmax_in_place(scores):
-    """Turn each row of scores into weights, in its own memory: a table of scores is the largest array here."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        largest = row_max(scores)
-        scores -= np.where(np.isneginf(largest), 0, largest)  # cancels in the quotient, and no exponential overflows
-        np.exp(scores, out=scores)
-        total = row_sums(scores)
-        scores /= np.where(total == 0, 1, total)  # where everything is impossible, the weights are zero
-    return scores
 
 
 def causal_mask(n_queries, n_keys=None):
@@ -147,10 +139,9 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     Q, K, V = map(widened, with_common_axes(Q, K, V))
     scale = Q.shape[-1] ** -0.5 if scale is None else float(scale)
 
-    scaled_Q = scale * Q
     with np.errstate(over="ignore", invalid="ignore"):  # a hidden key may hold anything
-        scores = scaled_Q @ K.mT
-    weights = _softmax_in_place(_masked(scores, mask))
+        scores = scale * Q @ K.mT
+    weights = softmax_in_place(_masked(scores, mask))
     output = weighted_sum(weights, V)
 
     def backward(grad_output):
@@ -158,7 +149,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
             grad_weights = np.where(weights == 0, 0, grad_output @ V.mT)  # no gradient passes a weight of zero
         grad_scores = weights * (grad_weights - row_sums(weights * grad_weights))
         grad_Q = scale * weighted_sum(grad_scores, K)
-        grad_K = weighted_sum(grad_scores.mT, scaled_Q)
+        grad_K = weighted_sum(grad_scores.mT, scale * Q)
         grad_V = weighted_sum(weights.mT, grad_output)
         is_learned = isinstance(mask, np.ndarray) and mask.dtype.kind == "f"
         grad_mask = sum_to(grad_scores, mask.shape) if is_learned else None
@@ -183,3 +174,13 @@ def _masked(scores, mask):
             scores += mask
     np.copyto(scores, -np.inf, where=~mask if mask.dtype == bool else np.isneginf(mask))
     return scores
+
+
+def weighted_sum(weights, rows):
+    """Return weights @ rows, where a weight of zero hides whatever its row holds, even NaN (0 * NaN is NaN)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mixed = weights @ rows
+        if np.isfinite(mixed).all() or np.isfinite(rows).all():
+            return mixed
+        terms = weights[..., None] * rows[..., None, :, :]
+    return np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)

@@ -1,5 +1,7 @@
 """The door: what comes in is turned into arrays of one dtype, or refused with a sentence that says what it is."""
 
+import operator
+
 import numpy as np
 
 PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
@@ -37,12 +39,39 @@ def as_tokens(tokens):
         tokens = np.asarray(tokens)
     except ValueError:
         lengths = sorted({np.size(row) for row in tokens})
-        raise ValueError(f"texts side by side need one length, but theirs are {lengths}: pad them") from None
+        told = "fill the shorter ones up on the left, and tell by a mask, False there, that this is padding"
+        raise ValueError(f"texts side by side need one length, but theirs are {lengths}: {told}") from None
     if tokens.dtype.kind == "U":
         raise TypeError(f"tokens are integers, but this is the text {str(tokens.flat[0])!r}: encode it first")
     if tokens.ndim == 0:
         raise ValueError("tokens need an axis of positions, but there is a single number")
     return tokens
+
+
+def as_mask(mask, shape):
+    """Return a mask of tokens as booleans, or say that it has another shape than they have."""
+    mask = as_booleans("a mask", mask)
+    if mask.shape != shape:
+        raise ValueError(f"a mask of shape {mask.shape} does not fit tokens of shape {shape}")
+    return mask
+
+
+def as_size(name, size, smallest=1):
+    """Return a size, which may be an integer of NumPy's, as an int."""
+    try:
+        whole = None if isinstance(size, bool) else operator.index(size)
+    except TypeError:
+        whole = None
+    if whole is None or whole < smallest:
+        wanted = "a positive integer" if smallest else "zero or a positive integer"
+        raise ValueError(f"{name} must be {wanted}, but is {size!r}")
+    return whole
+
+
+def check_rng(rng):
+    """Refuse what is not a generator of random numbers, such as a seed."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy Generator, as np.random.default_rng(0) is one, but is {rng!r}")
 
 
 def check_tokens(tokens, vocab_size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from attn.attention import softmax
-from attn.checks import as_tokens
+from attn.checks import as_mask, as_size, as_tokens, check_rng, check_tokens
 from attn.transformer import decoder
 
 
@@ -25,8 +25,9 @@ class Cache:
 
 
 def generate(
-    params, config, tokens, n_new, *, temperature=0.0, top_k=None, top_p=None, rng=None, context=None, context_mask=None
-):
+    params, config, tokens, n_new, *, temperature=0.0, top_k=None, top_p=None, rng=None, stop=None,
+    mask=None, context=None, context_mask=None,
+):  # fmt: skip
     """Continue a text.
 
     Parameters
@@ -46,35 +47,49 @@ def generate(
         The likeliest tokens that have this probability together may be drawn; default: all.
     rng : numpy Generator, optional
         Draws the tokens where the temperature is above 0.
+    stop : int, optional
+        The token that ends a text: it is repeated where other texts go on, and nothing is written once all have ended.
+    mask : array of bool, shape (..., n), optional
+        False for padding, which makes texts equally long: on the left, as writing goes on from the last column.
     context, context_mask : array, optional
         As for `decoder`.
 
     Returns
     -------
-    array of int, shape (..., n + n_new)
+    array of int, shape (..., n + n_new), or shorter if all texts have ended
+
+    Raises
+    ------
+    ValueError
+        If the arguments contradict each other or the model, or logits are no scores of tokens.
     """
-    tokens = as_tokens(tokens)
+    tokens, n_new = as_tokens(tokens), as_size("n_new", n_new, 0)
+    n = tokens.shape[-1] + n_new
     if tokens.shape[-1] == 0:
         raise ValueError("generation needs at least one token to begin with")
     if config.unembedding == "none":
         raise ValueError("generation needs logits, but the model's unembedding is none")
-    if temperature < 0 or (top_k is not None and top_k < 1):
-        raise ValueError(
-            f"temperature cannot be negative and top_k not below 1, but they are {temperature} and {top_k}"
-        )
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p is a probability above 0, but is {top_p}")
-    if (temperature > 0) != (rng is not None):
-        raise ValueError(f"drawing takes a temperature above 0 and an rng: temperature is {temperature}, rng is {rng}")
-    if rng is None and (top_k is not None or top_p is not None):
-        raise ValueError(f"top_k and top_p are for drawing, but there is no rng: they are {top_k} and {top_p}")
-    if config.n_positions is not None and tokens.shape[-1] + n_new > config.n_positions:
-        n = tokens.shape[-1] + n_new
+    if config.n_positions is not None and n > config.n_positions:
         raise ValueError(f"the text would have {n} tokens, but this model reads at most {config.n_positions}")
-    read, new = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}, tokens
-    for _ in range(n_new):
-        logits = decoder(params, config, new, **read)[..., 0, :]
-        new = (logits.argmax(axis=-1) if rng is None else draw(logits, rng, temperature, top_k, top_p))[..., None]
+    if stop is not None:
+        check_tokens([as_size("stop", stop, 0)], config.vocab_size)
+    if mask is not None:
+        mask = as_mask(mask, tokens.shape)
+        if not mask[..., -1].all():
+            raise ValueError(
+                "writing goes on from the last column: padding stands on the left, but this mask ends in it"
+            )
+        mask = np.concatenate([mask, np.ones((*mask.shape[:-1], n_new), bool)], axis=-1)
+    options = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}
+    new, ended = tokens, np.zeros(tokens.shape[:-1], bool)
+    while tokens.shape[-1] < n and not (stop is not None and ended.all()):
+        read = None if mask is None else mask[..., : tokens.shape[-1]]
+        logits = decoder(params, config, new, mask=read, **options)[..., 0, :]
+        new = draw(logits, rng, temperature, top_k, top_p)
+        if stop is not None:
+            new = np.where(ended, stop, new)
+            ended = new == stop
+        new = new[..., None]
         tokens = np.concatenate([tokens, new], axis=-1)
     return tokens
 
@@ -85,9 +100,10 @@ def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
     Parameters
     ----------
     logits : array, shape (..., vocab_size)
-    rng : numpy Generator
+        `-inf` for what is impossible.
+    rng : numpy Generator, or None at a temperature of 0
     temperature : float
-        Above 0.
+        What logits are divided by; at 0 the likeliest is taken.
     top_k : int, optional
         How many of the largest may be drawn; default: all.
     top_p : float, optional
@@ -97,22 +113,57 @@ def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
     -------
     array of int, shape (...)
 
+    Raises
+    ------
+    ValueError
+        If the options contradict each other, or a row of logits has no distribution.
+    TypeError
+        If `rng` is no Generator.
+
     Notes
     -----
-    top_k: Fan, Lewis and Dauphin 2018; top_p: Holtzman et al. 2020.
+    top_k: Fan, Lewis and Dauphin 2018; top_p: Holtzman et al. 2020. Of equally likely tokens the first are kept.
     """
-    P = softmax(np.asarray(logits, float) / temperature)
-    if top_k is not None and top_k < P.shape[-1]:
-        P = np.where(np.partition(P, -top_k, axis=-1)[..., -top_k, None] > P, 0, P)
-    if top_p is not None:
-        P = np.where(_least_of(P, top_p) > P, 0, P)
+    _check_drawing(rng, temperature, top_k, top_p)
+    logits = np.asarray(logits, float)
+    largest = logits.max(axis=-1, keepdims=True)
+    if not np.isfinite(largest).all():
+        wrong = largest[~np.isfinite(largest)][0]
+        raise ValueError(f"a row of logits needs a largest number to choose a token by, but its largest is {wrong}")
+    if rng is None:
+        return logits.argmax(axis=-1)
+    with np.errstate(over="ignore"):
+        P = softmax((logits - largest) / temperature)
+    if top_k is not None or top_p is not None:
+        P = _likeliest(P, top_k, top_p)
     heights = np.cumsum(P, axis=-1)
     return np.sum(heights <= rng.random((*P.shape[:-1], 1)) * heights[..., -1:], axis=-1)
 
 
-def _least_of(P, share):
-    """Return the smallest of the largest probabilities that make a share of their sum: shape (..., 1)."""
-    falling = -np.sort(-P, axis=-1)
-    before = np.cumsum(falling, axis=-1) - falling
-    needed = before < share * falling.sum(axis=-1, keepdims=True)
-    return np.take_along_axis(falling, needed.sum(axis=-1, keepdims=True) - 1, axis=-1)
+def _check_drawing(rng, temperature, top_k, top_p):
+    if not 0 <= temperature < np.inf:
+        raise ValueError(f"temperature must be a number from 0 on, but is {temperature}")
+    if top_k is not None:
+        as_size("top_k", top_k)
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p is a probability above 0, but is {top_p}")
+    if rng is None and (top_k is not None or top_p is not None):
+        raise ValueError(f"top_k and top_p are for drawing, but there is no rng: they are {top_k} and {top_p}")
+    if (temperature > 0) != (rng is not None):
+        raise ValueError(f"drawing takes a temperature above 0 and an rng: temperature is {temperature}, rng is {rng}")
+    if rng is not None:
+        check_rng(rng)
+
+
+def _likeliest(P, top_k, top_p):
+    """Keep the `top_k` largest probabilities, and of these as many as make `top_p` of their sum; set all else to 0."""
+    order = np.argsort(-P, axis=-1, kind="stable")
+    falling = np.take_along_axis(P, order, axis=-1)
+    if top_k is not None:
+        falling[..., top_k:] = 0
+    if top_p is not None:
+        before = np.cumsum(falling, axis=-1) - falling
+        falling[before >= top_p * falling.sum(axis=-1, keepdims=True)] = 0
+    kept = np.empty_like(P)
+    np.put_along_axis(kept, order, falling, axis=-1)
+    return kept

@@ -4,7 +4,7 @@ import numpy as np
 
 from attn.attention import scaled_dot_product_attention
 from attn.checks import as_floats
-from attn.fast import as_rows, column_sums
+from attn.rows import as_rows, column_sums
 from attn.tape import differentiable
 
 

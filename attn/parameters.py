@@ -4,6 +4,7 @@ import functools
 import math
 from dataclasses import dataclass, replace
 
+from attn.checks import as_size
 from attn.positions import POSITIONS
 
 CHOICES = {
@@ -21,7 +22,9 @@ MAY_BE_ZERO = ("d_ff", "n_token_types")
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """All that has to be said of a transformer before its parameters are drawn; the defaults are GPT-2's choices.
+    """All that has to be said of a transformer before its parameters are drawn.
+
+    The defaults are GPT-2's choices, but for the form of its GELU.
 
     Parameters
     ----------
@@ -50,10 +53,11 @@ class TransformerConfig:
     norm_type : {"layer", "rms"}
         Layer norm, or the root of the mean square alone, without mean and bias (Llama).
     activation : {"gelu", "gelu_tanh", "relu", "swiglu"}
-        With "swiglu" the MLP is gated: it has a third matrix, W_3, and no biases.
+        GPT-2's own GELU is "gelu_tanh", BERT's is "gelu". With "swiglu" the MLP is gated: it has a third matrix, W_3,
+        and no biases.
     biases : {"all", "mlp", "qkv", "none"}
-        Whether attention, MLP and a separate unembedding have biases, or the last two alone, or
-        queries, keys and values alone (Qwen 2).
+        Whether attention, MLP and a separate unembedding have biases, or the last two alone, or queries, keys and
+        values alone (Qwen 2).
     unembedding : {"tied", "separate", "none"}
         Whether tokens are scored by the embedding once more, by a matrix of its own, or not.
     cross : bool
@@ -99,12 +103,14 @@ class TransformerConfig:
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {', '.join(options)}, but is {getattr(self, name)!r}")
         for name in REQUIRED + OPTIONAL:
-            size, smallest = getattr(self, name), 0 if name in MAY_BE_ZERO else 1
-            if (type(size) is not int or size < smallest) and not (size is None and name in OPTIONAL):
-                wanted = "a positive integer" if smallest else "zero or a positive integer"
-                raise ValueError(f"{name} must be {wanted}, but is {size!r}")
+            size = getattr(self, name)
+            if not (size is None and name in OPTIONAL):
+                self._set(name, as_size(name, size, 0 if name in MAY_BE_ZERO else 1))
         self._fill_in()
         self._check_together()
+
+    def _set(self, name, value):
+        vars(self)[name] = value  # the one place where a frozen config changes
 
     def _fill_in(self):
         """Set the sizes that follow from others where they are not given."""
@@ -114,7 +120,7 @@ class TransformerConfig:
         sizes["max_distance"] = POSITIONS[self.positions].max_distance
         for name, size in sizes.items():
             if getattr(self, name) is None:
-                vars(self)[name] = size  # the one place where a frozen config changes
+                self._set(name, size)
 
     def _check_together(self):
         positions = POSITIONS[self.positions]

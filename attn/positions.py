@@ -22,21 +22,19 @@ def sinusoid(n, d_model, *, start=0):
     n : int
     d_model : int
         Even.
-    start : int
-        The first position.
+    start : int, or array of int, shape (..., 1)
+        The first position; one for each text, where they differ.
 
     Returns
     -------
-    array, shape (n, d_model)
+    array, shape (..., n, d_model)
 
     Notes
     -----
     Sines in even entries and cosines in odd ones: Vaswani et al. 2017, section 3.5.
     """
-    angles, vectors = _angles(start, n, d_model), np.empty((n, d_model))
-    vectors[:, 0::2] = np.sin(angles)
-    vectors[:, 1::2] = np.cos(angles)
-    return vectors
+    angles = _angles(start, n, d_model)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(*angles.shape[:-1], d_model)
 
 
 @differentiable
@@ -133,7 +131,7 @@ def _angles(start, n, size, base=10_000):
     """Return the angle of each of n positions and of each pair of entries."""
     if size % 2:
         raise ValueError(f"positions are told by pairs of entries, so their number must be even, but is {size}")
-    return np.arange(start, start + n)[:, None] * float(base) ** -(np.arange(0, size, 2) / size)
+    return (start + np.arange(n))[..., None] * float(base) ** -(np.arange(0, size, 2) / size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +141,8 @@ class PositionalEncoding:
     Parameters
     ----------
     embed : callable (X, params, start) -> array of the shape of X
-        Adds to embeddings X, shape (..., n, d_model); the first token stands at position `start`.
+        Adds to embeddings X, shape (..., n, d_model); the first token stands at position `start`, an int or an array of
+        shape (..., 1), and below 0 if it is padding.
     turn : callable (X, start, config) -> array of the shape of X
         Turns queries or keys, shape (..., n_heads, n, d_k).
     bias : callable (p, n_heads, n_queries, n_keys) -> array, shape (n_heads, n_queries, n_keys), or None
@@ -171,7 +170,9 @@ class PositionalEncoding:
 
 POSITIONS = {
     "learned": PositionalEncoding(
-        embed=lambda X, params, start: X + embedding(np.arange(start, start + X.shape[-2]), params["positions"]),
+        embed=lambda X, params, start: (
+            X + embedding(np.maximum(start + np.arange(X.shape[-2]), 0), params["positions"])
+        ),
         shapes=lambda config: {"positions": (config.n_positions, config.d_model)},
         needs="n_positions",
     ),

@@ -6,7 +6,8 @@ from itertools import islice
 import numpy as np
 
 from attn.checks import as_booleans, as_floats
-from attn.fast import row_max, row_sums
+from attn.memory import keep_freed_memory
+from attn.rows import row_max, row_sums
 from attn.tape import leaves
 from attn.threads import on_one_thread
 
@@ -145,7 +146,6 @@ class Adam:
     def __init__(self, params, *, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
         self._vector, self.params = _flatten(params)
         self._mean, self._square = np.zeros_like(self._vector), np.zeros_like(self._vector)
-        self._grad, self._change = np.empty_like(self._vector), np.empty_like(self._vector)
         self._betas, self._epsilon, self._n_steps = (beta_1, beta_2), epsilon, 0
 
     def state(self):
@@ -175,23 +175,17 @@ class Adam:
         FloatingPointError
             If the length of the gradient is not finite.
         """
-        (beta_1, beta_2), grad, change = self._betas, self._grad, self._change
-        np.concatenate([part.ravel() for part in _in_order(self.params, grads)], out=grad, casting="same_kind")
+        beta_1, beta_2 = self._betas
+        grad = np.concatenate([part.ravel() for part in _in_order(self.params, grads)], dtype=self._vector.dtype)
         length = float(grad @ grad) ** 0.5
         if not np.isfinite(length):
             raise FloatingPointError(f"the length of the gradient is {length}")
         grad *= min(1.0, clip / (length + 1e-12))
         self._n_steps += 1
-        self._mean *= beta_1
-        self._mean += np.multiply(grad, 1 - beta_1, out=change)
-        self._square *= beta_2
-        np.multiply(grad, grad, out=change)
-        self._square += np.multiply(change, 1 - beta_2, out=change)
-        np.sqrt(self._square, out=change)
-        change += self._epsilon
-        np.divide(self._mean, change, out=change)
-        change *= learning_rate * (1 - beta_2**self._n_steps) ** 0.5 / (1 - beta_1**self._n_steps)
-        self._vector -= change
+        self._mean = beta_1 * self._mean + (1 - beta_1) * grad
+        self._square = beta_2 * self._square + (1 - beta_2) * grad**2
+        rate = float(learning_rate) * (1 - beta_2**self._n_steps) ** 0.5 / (1 - beta_1**self._n_steps)
+        self._vector -= rate * (self._mean / (np.sqrt(self._square) + self._epsilon))
 
 
 @on_one_thread
@@ -246,7 +240,7 @@ def train(
         raise ValueError(f"{n_taken} steps need as many batches, but the data ended after {len(data)}")
     adam = Adam(params)
     trained = Trained(adam.params)
-    _keep_freed_memory()
+    keep_freed_memory()
     if probe:
         trained.probes.append(probe(adam.params))
     try:
@@ -271,14 +265,6 @@ def train(
 def schedule(step, steps, warm_up):
     """Return the share of the learning rate at a step, counted from 1: it rises in `warm_up` steps, then falls to 0."""
     return min(1.0, step / (warm_up + 1)) * max(0.0, 1 - (step - 1) / steps)
-
-
-def _keep_freed_memory():
-    """Let the C library keep what a step frees for the next one, in place of asking the system for it anew.
-
-    glibc keeps up to twice the size of the largest array that was freed, as long as that is below 32 MiB.
-    """
-    np.empty(31 * 2**20, np.uint8)
 
 
 def _in_order(params, grads, path=""):

@@ -5,11 +5,12 @@ from 1, as their names in the parameters are, and heads from 0.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from attn.attention import causal_mask, scaled_dot_product_attention
-from attn.checks import as_booleans, as_tokens
+from attn.checks import as_booleans, as_mask, as_tokens, check_rng
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.interventions import (
     AttentionTrace,
@@ -67,6 +68,7 @@ def init_linear(rng, d_in, d_out, *, dtype=np.float32):
 
 
 def _draw(rng, shape, variance, dtype):
+    check_rng(rng)
     return (rng.normal(size=shape) * variance**0.5).astype(dtype)
 
 
@@ -84,7 +86,7 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     config : TransformerConfig
     tokens : array of int, shape (..., n)
     mask : array of bool, shape (..., n), optional
-        False for padding, which nobody may attend to.
+        False for padding, which nobody may attend to; positions are counted from the first token that is none.
     token_types : array of int, shape (..., n), optional
         Which row of `token_types` each token gets; default: the first.
     interventions : sequence of Forbid, Replace and ReplaceValues
@@ -94,18 +96,18 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     array, shape (..., n, vocab_size)
         One logit for each possible token; without an unembedding the residual stream, shape (..., n, d_model).
     """
-    tokens = _checked(params, config, tokens)
-    if mask is not None and np.shape(mask) != tokens.shape:
-        raise ValueError(f"a mask of shape {np.shape(mask)} does not fit tokens of shape {tokens.shape}")
+    tokens, mask = _checked(params, config, tokens, mask)
     if token_types is not None and not config.n_token_types:
         raise ValueError("token types are given, but n_token_types is 0")
-    X = _embed(params, config, tokens, token_types)
+    X = _embed(params, config, tokens, _first_position(mask), token_types)
     X = _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
     return _unembed(X, params, config)
 
 
 @on_one_thread
-def decoder(params, config, tokens, *, context=None, context_mask=None, cache=None, last=False, interventions=()):
+def decoder(
+    params, config, tokens, *, mask=None, context=None, context_mask=None, cache=None, last=False, interventions=()
+):
     """Read a text from left to right: a token may attend to itself and to what came before.
 
     Parameters
@@ -114,6 +116,8 @@ def decoder(params, config, tokens, *, context=None, context_mask=None, cache=No
         As from `init_transformer`.
     config : TransformerConfig
     tokens : array of int, shape (..., n)
+    mask : array of bool, shape (..., n), optional
+        As for `encoder`; with a cache it begins with the tokens that were read before.
     context : array, shape (..., m, d_model), optional
         What cross-attention attends to.
     context_mask : array of bool, shape (..., m), optional
@@ -132,49 +136,53 @@ def decoder(params, config, tokens, *, context=None, context_mask=None, cache=No
         With `last`, for one token.
     """
     start = 0 if cache is None else len(cache)
-    tokens = _checked(params, config, tokens, context, start)
-    X, n = _embed(params, config, tokens, start=start), tokens.shape[-1]
-    mask, context_mask = causal_mask(n, start + n), _for_all_queries(context_mask)
+    tokens, mask = _checked(params, config, tokens, mask, start)
+    _check_context(config, context)
+    X = _embed(params, config, tokens, start + _first_position(mask))
+    seen = causal_mask(tokens.shape[-1], start + tokens.shape[-1])
     if config.window is not None:
-        mask = np.triu(mask, k=start + 1 - config.window)
+        seen = np.triu(seen, k=start + 1 - config.window)
+    seen = seen if mask is None else seen & _for_all_queries(mask)
+    context_mask = None if context_mask is None else _for_all_queries(as_booleans("a mask", context_mask))
     interventions = check_interventions(interventions, config)
-    X = _run(X, params, config, mask, context, context_mask, cache=cache, start=start, interventions=interventions)
+    X = _run(X, params, config, seen, context, context_mask, cache=cache, start=start, interventions=interventions)
     return _unembed(X[..., -1:, :] if last else X, params, config)
 
 
 def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None, start=0, interventions=()):
-    """Run embedded tokens, of which the first stands at position `start`, through all layers."""
-    n, trace = X.shape[-2], open_trace.get()
+    """Run embedded tokens, before which a cache holds `start` others, through all layers."""
+    trace = open_trace.get()
     X = replace_rows(X, interventions, 0)
     if trace is not None:
         trace.embedded.append(X)
+    cross_attention = partial(_cross_attention, mask=context_mask, context=context)
     for number in range(1, config.n_layers + 1):
-        layer, cross = params[f"layer {number}"], None
-        layer_mask = forbid_edges(mask, interventions, number, (config.n_heads, n, start + n))
-        p = layer["attention"]
-        normal = _pre_norm(X, p, config)
-        update, attention = _self_attention(normal, p, config, layer_mask, number, cache, start, interventions)
-        X = _post_norm(X + update, p, config)
-        if config.cross:
-            p = layer["cross"]
-            update, cross = _cross_attention(_pre_norm(X, p, config), p, config, context_mask, context)
-            X = _post_norm(X + update, p, config)
+        layer = params[f"layer {number}"]
+        self_attention = partial(
+            _self_attention, mask=mask, number=number, cache=cache, start=start, interventions=interventions
+        )
+        X, attention = _sublayer(self_attention, X, layer["attention"], config)
+        X, cross = _sublayer(cross_attention, X, layer["cross"], config) if config.cross else (X, None)
         X = after_attention = replace_rows(X, interventions, number, "attention")
-        if config.d_ff:
-            p = layer["mlp"]
-            X = _post_norm(X + _mlp(_pre_norm(X, p, config), p, config), p, config)
+        X, _ = _sublayer(_mlp, X, layer["mlp"], config) if config.d_ff else (X, None)
         X = replace_rows(X, interventions, number)
         if trace is not None:
             trace.layers.append(LayerTrace(attention, cross, after_attention, X))
     return X
 
 
-def _embed(params, config, tokens, token_types=None, start=0):
-    """Look up tokens, and add where they stand and of which type they are."""
+def _embed(params, config, tokens, start, token_types=None):
+    """Look up tokens, and add where they stand, from `start` on, and of which type they are."""
     X = POSITIONS[config.positions].embed(embedding(tokens, params["embedding"]), params, start)
     if config.n_token_types:
         X = X + embedding(np.zeros_like(tokens) if token_types is None else token_types, params["token_types"])
     return _post_norm(X, params, config)
+
+
+def _sublayer(function, X, p, config):
+    """Add to the residual stream what a sublayer reads from it; return it, and what the sublayer has seen."""
+    update, seen = function(_pre_norm(X, p, config), p, config)
+    return _post_norm(X + update, p, config), seen
 
 
 def _pre_norm(X, p, config):
@@ -191,7 +199,7 @@ def _normalised(X, p, config):
     return {"layer": layer_norm, "rms": rms_norm}[config.norm_type](X, **p["norm"], epsilon=config.epsilon)
 
 
-def _self_attention(X, p, config, mask, number, cache, start, interventions):
+def _self_attention(X, p, config, *, mask, number, cache, start, interventions):
     """Let tokens attend to each other and to those in the cache; only here are queries and keys told positions."""
     positions = POSITIONS[config.positions]
     Q, K, V = (_project(X, p, name) for name in "QKV")
@@ -199,10 +207,11 @@ def _self_attention(X, p, config, mask, number, cache, start, interventions):
     if cache is not None:
         K, V = cache.extend(number, K, V)
     V = replace_values(share_heads(V, config.n_heads), interventions, number)
-    return _attend(Q, K, V, p, config, mask, positions.bias(p, config.n_heads, Q.shape[-2], K.shape[-2]))
+    sizes = config.n_heads, Q.shape[-2], K.shape[-2]
+    return _attend(Q, K, V, p, config, forbid_edges(mask, interventions, number, sizes), positions.bias(p, *sizes))
 
 
-def _cross_attention(X, p, config, mask, context):
+def _cross_attention(X, p, config, *, mask, context):
     return _attend(_project(X, p, "Q"), _project(context, p, "K"), _project(context, p, "V"), p, config, mask)
 
 
@@ -220,8 +229,8 @@ def _attend(Q, K, V, p, config, mask, bias=None):
 
 def _mlp(X, p, config):
     if config.activation == "swiglu":
-        return gated_feed_forward(X, p["W_1"], p["W_2"], p["W_3"])
-    return feed_forward(X, p["W_1"], p.get("b_1"), p["W_2"], p.get("b_2"), activation=config.activation)
+        return gated_feed_forward(X, p["W_1"], p["W_2"], p["W_3"]), None
+    return feed_forward(X, p["W_1"], p.get("b_1"), p["W_2"], p.get("b_2"), activation=config.activation), None
 
 
 def _unembed(X, params, config):
@@ -235,19 +244,28 @@ def _unembed(X, params, config):
 
 def _for_all_queries(mask):
     """Turn a mask of keys, shape (..., m), into one for all heads and queries, shape (..., 1, 1, m)."""
-    return None if mask is None else as_booleans("a mask", mask)[..., None, None, :]
+    return None if mask is None else mask[..., None, None, :]
 
 
-def _checked(params, config, tokens, context=None, start=0):
-    """Return the tokens as an array, or say what does not fit the config."""
+def _first_position(mask):
+    """Return the position of the first column, shape (..., 1): below 0 for padding; 0 where no text begins with any."""
+    padding = 0 if mask is None else mask.argmax(axis=-1)[..., None]
+    return -padding if np.any(padding) else 0
+
+
+def _checked(params, config, tokens, mask, start=0):
+    """Return the tokens and their mask as arrays, or say what does not fit the config."""
     check_params(params, config)
     tokens = as_tokens(tokens)
     n = start + tokens.shape[-1]
     if config.n_positions is not None and n > config.n_positions:
         raise ValueError(f"the text has {n} tokens, but this model reads at most {config.n_positions}")
+    return tokens, None if mask is None else as_mask(mask, (*tokens.shape[:-1], n))
+
+
+def _check_context(config, context):
     if config.cross != (context is not None):
         given = "missing" if context is None else f"given, of shape {np.shape(context)}"
         raise ValueError(f"cross-attention needs a context: cross is {config.cross}, context is {given}")
     if config.cross and (np.ndim(context) < 2 or np.shape(context)[-1] != config.d_model):
         raise ValueError(f"context needs shape (..., m, {config.d_model}), but has shape {np.shape(context)}")
-    return tokens

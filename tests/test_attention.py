@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import attn
 from attn import Tape, blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
+from attn.rows import softmax_in_place
 
 N_QUERIES, N_KEYS, D_K, D_V = 3, 5, 7, 11  # distinct primes: no transposition can hide
 seeds = st.integers(0, 2**32 - 1)
@@ -69,6 +70,14 @@ def test_softmax_never_overflows():
 def test_softmax_of_a_line_of_minus_infinity_is_zero():
     assert_array_equal(softmax([[-np.inf, -np.inf], [-np.inf, 2.0]]), [[0, 0], [0, 1]])
     assert softmax(np.zeros((2, 0))).shape == (2, 0)
+
+
+@pytest.mark.parametrize("n_keys", [0, 1, 5, 97])
+def test_softmax_in_place_is_softmax(n_keys):
+    scores = np.random.default_rng(0).normal(size=(2, 3, n_keys))
+    scores[0, 1, 1:] = scores[1, 2] = -np.inf
+    scores[1, 0, :1] = np.nan
+    assert_allclose(softmax_in_place(scores.copy()), softmax(scores), rtol=1e-14)
 
 
 def test_softmax_leaves_its_argument_alone():
@@ -383,8 +392,8 @@ def test_the_package_and_its_modules_need_numpy_and_threadpoolctl_alone():
 
 # Each module may import from those before it, and the rooms from the package, in this order.
 ORDER = [
-    *["checks", "threads", "tape", "fast", "attention", "layers", "heads", "positions", "parameters", "interventions"],
-    *["transformer", "generation", "bytepairs", "training", "course", "figures"],
+    *["checks", "threads", "memory", "tape", "rows", "attention", "blockwise", "layers", "heads", "positions"],
+    *["parameters", "interventions", "transformer", "generation", "bytepairs", "training", "course", "figures"],
 ]
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from test_transformer import MODELS, small, tokens
+from test_transformer import MODELS, POSITIONS, small, tokens
 
-from attn import Forbid, decoder, generate, softmax
+from attn import Forbid, Tape, decoder, encoder, generate, init_transformer, softmax
 from attn.generation import Cache, draw
+from attn.tape import leaves
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -53,8 +54,96 @@ def test_generation_reads_the_context_that_it_is_given():
     assert (generate(params, config, tokens(3), 5, context=0 * options["context"]) != text).any()
 
 
-class Highest:
-    """Stands in for a generator that draws the largest number below 1."""
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_prompts_of_different_lengths_go_on_as_each_does_alone(positions, cross):
+    config, params = small(positions=positions, cross=cross)
+    texts, rng = [[3, 1, 4], [1, 5, 9, 2], [6]], np.random.default_rng(0)
+    context = 3 * rng.normal(size=(3, 6, 12)) if cross else [None] * 3
+    padded = np.array([[7] * (4 - len(text)) + text for text in texts])
+    mask = np.array([[0] * (4 - len(text)) + [1] * len(text) for text in texts])
+    together = generate(params, config, padded, 5, mask=mask, context=context if cross else None)
+    for text, row, found in zip(texts, context, together):
+        alone = generate(params, config, text, 5, context=row)
+        assert_array_equal(found[4:], alone[len(text) :])
+    assert cross or (generate(params, config, padded, 5) != together).any()
+    assert_array_equal(generate(params, config, padded, 0, mask=mask), padded)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_a_padded_text_is_read_as_it_is_alone(positions):
+    config, params = small(positions=positions)
+    text = [3, 1, 4, 1, 5]
+    for left, right in [(0, 2), (2, 0), (1, 1), (3, 1)]:
+        padded = [7] * left + text + [7] * right
+        mask = np.array([0] * left + [1] * 5 + [0] * right)
+        for run in (encoder, decoder):
+            alone = run(params, config, text)
+            both = run(params, config, [padded, padded], mask=[mask, mask])
+            assert_allclose(both[:, left : left + 5], [alone, alone], atol=1e-12)
+        cache = Cache()
+        pieces = [decoder(params, config, padded[:2], mask=mask[:2], cache=cache)]
+        pieces += [decoder(params, config, padded[2:], mask=mask, cache=cache)]
+        assert_allclose(np.concatenate(pieces)[left : left + 5], alone, atol=1e-12)
+
+
+def test_no_gradient_comes_from_padding():
+    config, params = small(positions="learned")
+    text, mask = np.array([[7, 7, 3, 1, 4], [1, 5, 9, 2, 6]]), np.array([[0, 0, 1, 1, 1], [1] * 5])
+
+    def found(text, mask, counts):
+        with Tape() as tape:
+            logits = decoder(params, config, text, mask=mask)
+        return list(leaves(tape.gradients(params, (logits, np.sin(np.arange(11)) * counts[..., None]))))
+
+    together = found(text, mask, mask)
+    parts = [found(text[0, 2:], None, np.ones(3)), found(text[1], None, np.ones(5))]
+    for whole, *each in zip(together, *parts):
+        assert_allclose(whole, sum(each), atol=1e-12)
+
+
+def test_a_text_ends_at_the_stop_token():
+    config, params = small()
+    free = generate(params, config, tokens(3), 6)
+    stop = int(free[0, 4])
+    stopped = generate(params, config, tokens(3), 6, stop=np.int64(stop))
+    for row, before in zip(stopped, free):
+        written = before[3:].tolist()
+        end = written.index(stop) + 1 if stop in written else 6
+        assert_array_equal(row, [*before[: 3 + end], *[stop] * (6 - end)][: len(row)])
+    assert_array_equal(generate(params, config, tokens(3)[0], 6, stop=stop), free[0, :5])  # a single text is not filled
+    assert_array_equal(
+        generate(params, config, [*tokens(3)[0, :2], stop], 1),
+        generate(params, config, [*tokens(3)[0, :2], stop], 1, stop=stop),
+    )  # a stop that was given ends nothing
+
+
+@pytest.mark.parametrize("wrong", [[0, np.nan, 9, 3], [0, np.inf, 9, 3], [-np.inf] * 4])
+def test_logits_without_a_distribution_are_refused(wrong):
+    for options in ({}, {"temperature": 0}):
+        with pytest.raises(ValueError, match=r"a row of logits needs a largest number .* is (nan|inf|-inf)"):
+            draw([[0, 1, 2, 3], wrong], None if options else np.random.default_rng(0), **options)
+    config, params = small(norm="none")
+    params["layer 1"]["attention"]["W_O"][0, 0, 0] = np.nan
+    with pytest.raises(ValueError, match="its largest is nan"):
+        generate(params, config, tokens(3), 2)
+
+
+def test_the_coldest_temperature_takes_the_likeliest():
+    assert set(draw([[1.0, 3.0, 2.0, -np.inf]] * 100, np.random.default_rng(0), temperature=1e-308)) == {1}
+
+
+@pytest.mark.parametrize(("options", "left"), [({"top_p": 0.1}, 1), ({"top_k": 3}, 3), ({"top_p": 0.25}, 3)])
+def test_of_equally_likely_tokens_no_more_are_drawn_than_are_needed(options, left):
+    drawn = draw(np.zeros((2000, 10)), np.random.default_rng(0), **options)
+    assert np.unique(drawn).tolist() == list(range(left))
+
+
+class Highest(np.random.Generator):
+    """A generator that draws the largest number below 1."""
+
+    def __init__(self):
+        super().__init__(np.random.PCG64(0))
 
     def random(self, size):
         return np.full(size, np.nextafter(1.0, 0))
@@ -113,8 +202,19 @@ def test_a_text_may_be_continued_by_nothing_and_not_beyond_the_last_position():
     [
         ({"temperature": 1.0}, "temperature is 1.0, rng is None"),
         ({"rng": np.random.default_rng(0)}, "temperature is 0.0, rng is Generator"),
-        ({"temperature": -1.0}, "-1.0 and None"),
-        ({"temperature": 1.0, "rng": np.random.default_rng(0), "top_k": 0}, "1.0 and 0"),
+        ({"temperature": -1.0}, "temperature must be a number from 0 on, but is -1.0"),
+        ({"temperature": np.nan}, "but is nan"),
+        ({"temperature": np.inf, "rng": np.random.default_rng(0)}, "but is inf"),
+        (
+            {"temperature": 1.0, "rng": np.random.default_rng(0), "top_k": 0},
+            "top_k must be a positive integer, but is 0",
+        ),
+        ({"n_new": -1}, "n_new must be zero or a positive integer, but is -1"),
+        ({"n_new": 2.5}, "n_new must be zero or a positive integer, but is 2.5"),
+        ({"stop": 11}, "tokens must be from 0 to 10, but there is 11"),
+        ({"mask": np.ones((5, 4), bool)}, r"mask of shape \(5, 4\) does not fit tokens of shape \(5, 3\)"),
+        ({"mask": [[True, True, False]] * 5}, "padding stands on the left, but this mask ends in it"),
+        ({"mask": [[2, 1, 1]] * 5}, "a mask is boolean"),
         ({"top_k": 3}, "top_k and top_p are for drawing, but there is no rng: they are 3 and None"),
         ({"top_p": 0.5}, "there is no rng: they are None and 0.5"),
         (
@@ -126,8 +226,20 @@ def test_a_text_may_be_continued_by_nothing_and_not_beyond_the_last_position():
 )
 def test_options_that_contradict_each_other_are_refused(options, message):
     config, params = small()
-    with pytest.raises(ValueError, match=message):
-        generate(params, config, tokens(3), 2, **options)
+    with pytest.raises((ValueError, TypeError), match=message):
+        generate(params, config, tokens(3), **{"n_new": 2, **options})
+
+
+@pytest.mark.parametrize("rng", [0, np.random])
+def test_a_seed_is_no_generator(rng):
+    config, params = small()
+    for call in (
+        lambda: generate(params, config, tokens(3), 2, temperature=1.0, rng=rng),
+        lambda: draw(np.zeros(3), rng),
+        lambda: init_transformer(rng, config),
+    ):
+        with pytest.raises(TypeError, match=r"rng must be a numpy Generator, .* but is (0|<module)"):
+            call()
 
 
 def test_a_text_needs_a_beginning_and_a_model_an_unembedding():

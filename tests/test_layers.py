@@ -7,12 +7,14 @@ import pytest
 from differences import assert_gradients
 from numpy.testing import assert_allclose, assert_array_equal
 
-from attn import Tape, softmax
+from attn import Tape, layers, softmax
 from attn.layers import (
     embedding,
     feed_forward,
     gated,
     gated_feed_forward,
+    gelu,
+    gelu_tanh,
     layer_norm,
     linear,
     relu,
@@ -35,6 +37,10 @@ LAYERS = {
     "gated feed-forward": (gated_feed_forward, [(2, 5, 7), (7, 11), (11, 3), (7, 11)]),
     "feed-forward, relu": (feed_forward, [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
     "feed-forward, gelu": (lambda *a: feed_forward(*a, activation="gelu"), [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)]),
+    "feed-forward, gelu_tanh": (
+        lambda *a: feed_forward(*a, activation="gelu_tanh"),
+        [(2, 5, 7), (7, 11), (11,), (11, 3), (3,)],
+    ),
     "embedding": (lambda table: embedding([[3, 0, 3], [1, 3, 0]], table), [(5, 7)]),
     "unembedding": (unembedding, [(2, 5, 7), (11, 7)]),
 }
@@ -86,6 +92,13 @@ def test_gelu_is_its_definition_within_its_stated_error():
     assert (np.abs(bent - X * below) <= 0.76e-7 * np.abs(X)).all()  # the error function at most 1.5e-7, halved
 
 
+def test_the_gelu_of_gpt_2_is_its_formula_and_near_the_other():
+    X = np.linspace(-9, 9, 1001)
+    formula = 0.5 * X * (1 + np.tanh(np.sqrt(2 / np.pi) * (X + 0.044715 * X**3)))
+    assert_allclose(gelu_tanh(X), formula, atol=1e-15)
+    assert 4e-4 < np.abs(gelu_tanh(X) - gelu(X)).max() < 5e-4
+
+
 def test_layer_norm_adds_a_hundred_thousandth_to_the_variance():
     X, gain, bias = np.array([[0.001, -0.001]]), np.array([2.0, 3.0]), np.array([5.0, 7.0])
     assert_allclose(layer_norm(X, gain, bias), gain * X / np.sqrt(1e-6 + 1e-5) + bias)
@@ -106,8 +119,8 @@ def test_biases_may_be_missing():
 
 def test_layers_take_no_tokens_at_all():
     W, b, gain = np.ones((7, 3)), np.ones(3), np.ones(7)
-    layers = [(linear, [W, b]), (layer_norm, [gain, gain.copy()]), (feed_forward, [W, b, W.T.copy(), gain])]
-    for layer, params in [*layers, (unembedding, [W.T.copy()])]:
+    all_layers = [(linear, [W, b]), (layer_norm, [gain, gain.copy()]), (feed_forward, [W, b, W.T.copy(), gain])]
+    for layer, params in [*all_layers, (unembedding, [W.T.copy()])]:
         for shape in [(0, 7), (0, 5, 7), (2, 0, 7)]:
             X = np.ones(shape)
             with Tape() as tape:
@@ -168,5 +181,35 @@ def test_tokens_that_are_no_integers_are_refused():
 
 @pytest.mark.parametrize("rows", [[[1e200, -1e200]], [[np.nan, 0], [1e200, 0]], [[1e308, 1e308]]])
 def test_entries_whose_squares_cannot_be_held_are_refused(rows):
-    with pytest.raises(FloatingPointError, match="overflow"):
+    with pytest.raises(FloatingPointError, match=r"overflow: the squares of entries of up to .* cannot be held"):
         layer_norm(np.array(rows), np.ones(2), np.zeros(2))
+    with pytest.raises(FloatingPointError, match=r"up to 1e\+(200|308) cannot be held"):
+        rms_norm(np.array(rows), np.ones(2))
+
+
+def test_a_product_that_tells_of_an_overflow_that_never_was_stops_no_norm(monkeypatch):
+    def row_means(X):
+        np.float32(3e38) * np.float32(10)  # as the products of some processors do
+        return X.mean(axis=-1, keepdims=True)
+
+    (X,) = arrays((3, 7))
+    expected = layer_norm(X, np.ones(7), np.zeros(7)), rms_norm(X, np.ones(7))
+    monkeypatch.setattr(layers, "row_means", row_means)
+    assert_allclose(layer_norm(X, np.ones(7), np.zeros(7)), expected[0])
+    assert_allclose(rms_norm(X, np.ones(7)), expected[1])
+
+
+def test_a_norm_of_float16_holds_the_squares_of_all_its_numbers():
+    X, gain = np.array([[300, -300, 60_000, 0]], np.float16), np.ones(4, np.float16)
+    for found, exact in [
+        (layer_norm(X, gain, 0 * gain), layer_norm(X.astype(float), gain, 0 * gain)),
+        (rms_norm(X, gain), rms_norm(X.astype(float), gain)),
+    ]:
+        assert found.dtype == np.float16
+        assert_allclose(found, exact, atol=1e-3)
+
+
+def test_an_epsilon_of_numpy_leaves_float32_as_it_is():
+    X, gain = np.ones((2, 3), np.float32), np.ones(3, np.float32)
+    assert layer_norm(X, gain, gain, epsilon=np.float64(1e-5)).dtype == np.float32
+    assert rms_norm(X, gain, epsilon=np.float64(1e-5)).dtype == np.float32

@@ -1,5 +1,6 @@
 """Sizes, counts and costs, against numbers worked out by hand and printed by others."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -111,9 +112,16 @@ def test_the_cache_and_the_patterns_are_counted():
     assert share_of_pairs(replace(small, n_key_heads=1), 100) > share_of_pairs(small, 100)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7", True])
+def test_sizes_may_be_integers_of_numpy():
+    given = {name: np.int16(size) for name, size in {**SMALL, "d_ff": 0, "n_token_types": 0}.items()}
+    config = TransformerConfig(**given)
+    assert config == TransformerConfig(**SMALL, d_ff=0)
+    assert all(type(getattr(config, name)) is int for name in (*given, "d_k"))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7", True, np.bool_(True), np.int64(-1), np.float64(2)])
 def test_a_wrong_size_is_refused_by_name(wrong):
-    with pytest.raises(ValueError, match=f"n_heads must be a positive integer, but is {wrong!r}"):
+    with pytest.raises(ValueError, match=f"n_heads must be a positive integer, but is {re.escape(repr(wrong))}"):
         TransformerConfig(**{**SMALL, "n_heads": wrong})
 
 

@@ -206,14 +206,15 @@ TEXTS = [
 ]
 HARD = [
     "", " ", "   ", "\n", "\n\n\n", "\t\t", " \n ", "a  b", "a\n b", "a \n b", " leading  spaces", "trailing ",
-    "trailing   ", "Hello world", "don't can't we've I'll it's I'm you're he'd", "HE'S DON'T", "Don’t", "'s 's'S 'll",
-    "’tis '90s", "In 1984, 12345 apples cost $3.50 (50%).", "1 2  33 4,000", "1 \n2", "x²+y³=½ Ⅷ ٣", "①②③ ㊀ 一二三",
-    "१२३ ۴۵۶ ๓", "naïve café — “quotes” …", "e\u0301 a\u0308", "日本語のテキスト", "русский язык", "العربية", "हिन्दी भाषा",
-    "ไทย", "한국어", "emoji 🙂👩‍👩‍👧 🏳️‍🌈", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝟙𝟚", "a\u00a0b\u2009c\u3000d", "a\u200bb\ufeffc", "x\x1cy\x00z\x7f", "a\x04b",
-    "a\u2028b\x85c\x0bd", "snake_case __init__ CamelCase", "http://a.b/c?d=e&f=1#g", "!!!???...", "((([[[{{{",
-    "def f(x):\n\treturn x\r\n", "<|im_start|>user\nHi<|im_end|>\n", "<|endoftext|><|endoftext|>", "<|im_start",
-    "<repo_name>a<file_sep>b", "Antidisestablishmentarianism pneumonoultramicroscopic",
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ÀÉÎõü ßẞ ǅ ﬁ", "<a href='b'>c</a>",
+    "trailing   ", "Hello world", "don't can't we've I'll it's I'm you're he'd", "HE'S DON'T", "Don’t",
+    "'s 's'S 'll", "’tis '90s", "In 1984, 12345 apples cost $3.50 (50%).", "1 2  33 4,000", "1 \n2", "x²+y³=½ Ⅷ ٣",
+    "①②③ ㊀ 一二三", "१२३ ۴۵۶ ๓", "naïve café — “quotes” …", "e\u0301 a\u0308", "日本語のテキスト", "русский язык",
+    "العربية", "हिन्दी भाषा", "ไทย", "한국어", "emoji 🙂👩‍👩‍👧 🏳️‍🌈", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝟙𝟚", "a\u00a0b\u2009c\u3000d",
+    "a\u200bb\ufeffc", "x\x1cy\x00z\x7f", "a\x04b", "a\u2028b\x85c\x0bd", "snake_case __init__ CamelCase",
+    "http://a.b/c?d=e&f=1#g", "!!!???...", "((([[[{{{", "def f(x):\n\treturn x\r\n",
+    "<|im_start|>user\nHi<|im_end|>\n", "<|endoftext|><|endoftext|>", "<|im_start", "<repo_name>a<file_sep>b",
+    "Antidisestablishmentarianism pneumonoultramicroscopic", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ÀÉÎõü ßẞ ǅ ﬁ",
+    "<a href='b'>c</a>",
 ]  # fmt: skip
 
 

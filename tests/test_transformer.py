@@ -230,7 +230,7 @@ def fill_norm(torch, module, p):
         module.bias.copy_(torch.tensor(p["bias"]))
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("cross", [False, True])
 def test_a_layer_and_its_gradients_are_those_of_pytorchs_own_layer(torch, cross, norm_first, activation):
@@ -385,7 +385,7 @@ def test_empty_texts_and_no_texts_are_run_as_well():
                 assert not any(grad.any() for grad in leaves(tape.gradients(params, (logits, logits))))
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 def test_token_types_are_added_and_the_mlp_applies_the_activation_of_the_config(activation):
     config, params = small(positions="none", norm="none", n_token_types=2, activation=activation)
     types = np.tile([0, 0, 1, 1, 1, 0, 1], (5, 1))
@@ -507,7 +507,10 @@ def test_text_and_ragged_rows_are_refused_as_tokens(run):
     for text in ("A chapter", ["A chapter", "begins"]):
         with pytest.raises(TypeError, match="tokens are integers, but this is the text 'A chapter': encode it first"):
             run(params, config, text)
-    with pytest.raises(ValueError, match=r"texts side by side need one length, but theirs are \[2, 3\]: pad them"):
+    with pytest.raises(
+        ValueError,
+        match=r"need one length, but theirs are \[2, 3\]: fill .* on the left, and tell by a mask",
+    ):
         run(params, config, [[1, 2, 3], [1, 2], [4, 5]])
     with pytest.raises(ValueError, match="tokens need an axis of positions, but there is a single number"):
         run(params, config, 3)

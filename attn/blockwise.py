@@ -1,62 +1,20 @@
-"""What is clever for speed, and what it is worth.
+"""Attention in blocks of scores, without ever holding all of them: softmax is online.
 
-Sums and maxima of rows: NumPy spends a tenth of a microsecond on each row, however short it is, and a product or the
-transpose does not. A training step of chapter 13's model takes 1.2 to 1.3 times as long without them, a softmax over 16
-keys three times as long.
-
-Attention in blocks of scores: each is worked on while it lies in the processor's cache, and scores that are known to be
-small need no maximum. From 1,000 words on this takes half to two thirds of the time of attention with all weights;
-without that bound, it takes 1.16 times as long.
+Each block is worked on while it lies in the processor's cache, and scores that are known to be small need no maximum.
+From 1,000 words on this takes half to two thirds of the time of attention with all weights; without that bound, it
+takes 1.16 times as long.
 """
 
-import math
 import operator
 
 import numpy as np
 
+from attn.attention import weighted_sum
 from attn.checks import as_floats, widened, with_common_axes
+from attn.rows import row_max, row_sums
 from attn.tape import differentiable
 
 SMALL = 40  # exponentials of scores up to this size, and their sums, are ordinary float32 numbers
-SHORT = 64  # entries of a row whose maximum is found faster in columns
-
-
-def as_rows(X):
-    """Return X as a matrix of rows: one large product is faster than many small ones."""
-    return X.reshape(math.prod(X.shape[:-1]), X.shape[-1])
-
-
-def row_sums(X):
-    """Return the sum of each row, shape (..., 1), as a product."""
-    return (as_rows(X) @ np.ones((X.shape[-1], 1), X.dtype)).reshape(*X.shape[:-1], 1)
-
-
-def row_means(X):
-    """Return the mean of each row, shape (..., 1), as a product."""
-    return row_sums(X) / X.shape[-1]
-
-
-def column_sums(X):
-    """Return the sum over all rows, shape (n_columns,), as a product."""
-    rows = as_rows(X)
-    return np.ones(len(rows), X.dtype) @ rows
-
-
-def row_max(X):
-    """Return the largest entry of each row, shape (..., 1); of short rows as that of columns of the transpose."""
-    if X.shape[-1] > SHORT:
-        return X.max(axis=-1, keepdims=True)
-    return as_rows(X).T.copy().max(axis=0, initial=-np.inf).reshape(*X.shape[:-1], 1)
-
-
-def weighted_sum(weights, rows):
-    """Return weights @ rows, where a weight of zero hides whatever its row holds, even NaN (0 * NaN is NaN)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        mixed = weights @ rows
-        if np.isfinite(mixed).all() or np.isfinite(rows).all():
-            return mixed
-        terms = weights[..., None] * rows[..., None, :, :]
-    return np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
 
 
 @differentiable
@@ -145,13 +103,12 @@ def online_softmax(blocks, bound=np.inf):
         for scores, V in blocks:
             scores, V = widened(scores), widened(V)
             higher = scores.dtype.type(0) if bound < SMALL else np.maximum(top, row_max(scores))
-            shift = np.where(np.isneginf(higher), 0, higher)
-            factor = np.exp(top - shift)  # what the sums so far are worth against the new maximum
-            if shift.any():
-                scores -= shift
-            exponentials = np.exp(scores, out=scores)
-            total = total * factor + row_sums(exponentials)
-            mixture = mixture * factor + weighted_sum(exponentials, V)
+            kept = np.exp(top - higher)  # what the sums so far are worth against the new maximum
+            if np.any(higher):
+                scores -= higher
+            powers = np.exp(scores, out=scores)
+            total = total * kept + row_sums(powers)
+            mixture = mixture * kept + weighted_sum(powers, V)
             top = higher
     return mixture / np.where(total == 0, 1, total)
 
