@@ -1,15 +1,13 @@
 """What the numbers of measure.py are to be compared with: other sentences, single templates, later layers held.
 
-    .venv/bin/python -m recordings.minilm.controls FOLDER
+    .venv/bin/python -m recordings.minilm.controls
 
-reads MiniLM from FOLDER as measure.py does, and writes minilm_controls.json in attn/data/recordings. A list of three
-called "t interval", or under "self-repair", is a mean of the means of first nouns, and its bounds by Student's t; other
-lists of three have bounds as those of measure.py. Either way nouns are drawn, and frames and adjectives are fixed. A
-list called "by first noun", or under "senses" and "two apples", has the means of single groups, in the order of
-sentences.yml.
+writes minilm_controls.json in attn/data/recordings. A list of three called "t interval", or under "self-repair", is a
+mean of the means of first nouns, and its bounds by Student's t; other lists of three have bounds as those of
+measure.py. Either way nouns are drawn, and frames and adjectives are fixed. A list called "by first noun", or under
+"senses" and "two apples", has the means of single groups, in the order of sentences.yml.
 """
 
-import sys
 import time
 
 from attn.course.minilm import read_minilm
@@ -97,13 +95,11 @@ def report_set(model, pairs, best):
     }
 
 
-def main(folder):
+def main():
     """Measure all, and write the recording."""
     start = time.time()
-    write("minilm_controls", __file__, findings(Model(*read_minilm(folder))), start)
+    write("minilm_controls", __file__, findings(Model(*read_minilm())), start)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    main()

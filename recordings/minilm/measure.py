@@ -1,12 +1,11 @@
 """What MiniLM, a model that many use, does with the sentences of this course: recordings for the chapters.
 
-    .venv/bin/pip install safetensors tokenizers
-    .venv/bin/python -m recordings.minilm.measure FOLDER
+    make models
+    .venv/bin/python -m recordings.minilm.measure
 
-reads model.safetensors and tokenizer.json from FOLDER, has the model read what sentences.yml lists, and writes
-minilm.json and minilm_patterns.json in attn/data/recordings. A first version measured more, which no page shows; the
-minilm.json that the chapters read is of that version, and holds it as well. What these numbers are to be compared with
-is measured by controls.py.
+has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in attn/data/recordings. A
+first version measured more, which no page shows; the minilm.json that the chapters read is of that version, and holds
+it as well. What these numbers are to be compared with is measured by controls.py.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 groups are drawn anew from these, with replacement. Groups are
@@ -20,7 +19,6 @@ For few groups such bounds are too close to each other. controls.py records by h
 and "swapped" is resample ablation with the other sentence of the pair.
 """
 
-import sys
 import time
 from importlib.metadata import version
 
@@ -55,9 +53,9 @@ def findings(model):
     }
 
 
-def main(folder):
+def main():
     """Measure all, and write both recordings."""
-    model = Model(*read_minilm(folder))
+    model = Model(*read_minilm())
     for name, measure, more in (("minilm", findings, {}), ("minilm_patterns", patterns, {"levels": LEVELS})):
         start = time.time()
         write(name, __file__, measure(model), start, **more)
@@ -78,6 +76,4 @@ def write(name, script, runs, start, **more):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    main()
