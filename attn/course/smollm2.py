@@ -6,7 +6,13 @@ Its weights are rounded: to four bits each, those of the embedding to eight.
 from attn.bytepairs import ByteTokenizer
 from attn.course.released import installed, model_of, read_gguf
 
-MARK = 3  # what a GGUF file calls a token that is no text
+END = 2  # the token <|im_end|>, which ends an answer
+# How a question reached this model while it learned to answer: as a text like any other.
+QUESTION = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+)
+MARK = 3  # the number by which a GGUF file tells such tokens from text
 
 
 def read_smollm2(path=None):
