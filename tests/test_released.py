@@ -7,7 +7,7 @@ import jinja2
 import numpy as np
 import pytest
 import tokenizers
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import count_parameters, decoder, encoder, softmax
 from attn.course.released import LLAMA, as_neighbours, installed, model_of, read_gguf, read_model
@@ -180,10 +180,28 @@ def test_what_is_not_computed_here_is_refused_by_name(says, more, message):
         model_of(said | says, arrays | {name: np.ones(size) for name, size in more.items()}, LLAMA, True)
 
 
-def test_what_is_no_part_of_a_model_is_left_out():
-    said, arrays = small_llama()
-    more = {"h.0.attn.bias": np.ones((1, 1, 9, 9)), "embeddings.position_ids": np.arange(9)}
-    model_of(said, arrays | more, LLAMA, True)
+def test_a_mask_that_a_file_holds_beside_its_model_is_left_out(saved):
+    numpy = pytest.importorskip("safetensors.numpy")
+    _, folder = saved("GPT2LMHeadModel", GPT2)
+    path, (params, config) = folder / "model.safetensors", read_model(folder)
+    masks = {f"transformer.h.{number}.attn.bias": np.tri(9, dtype=bool)[None, None] for number in range(3)}
+    numpy.save_file(numpy.load_file(path) | masks, path)
+    again, same = read_model(folder)
+    assert same == config
+    for (name, array), (_, other) in zip(flat(params), flat(again), strict=True):
+        assert_array_equal(array, other, err_msg=str(name))
+
+
+def test_a_gguf_file_of_another_family_is_refused(tmp_path):
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(tmp_path / "model.gguf", "gemma3")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    with pytest.raises(
+        ValueError, match="a GGUF file of a gemma3 is not read here, but those of a llama and a qwen2 are"
+    ):
+        read_model(tmp_path / "model.gguf")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):

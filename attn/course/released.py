@@ -4,7 +4,6 @@ A file names its arrays and says what kind of model they make. Here stands what 
 the bytes are read by the libraries made for it, `gguf` and `safetensors`, which `make models` installs.
 """
 
-import functools
 import importlib.util
 import json
 import math
@@ -17,64 +16,28 @@ import numpy as np
 
 from attn.parameters import TransformerConfig, flat, shapes
 
-# By part of a layer what a family calls the module that holds it, {} for the layer, counted from 0.
-LLAMA = {
-    "embedding": "embed_tokens",
-    "norm": "norm",
-    "unembedding": "lm_head",
-    "attention norm": "layers.{}.input_layernorm",
-    "attention Q": "layers.{}.self_attn.q_proj",
-    "attention K": "layers.{}.self_attn.k_proj",
-    "attention V": "layers.{}.self_attn.v_proj",
-    "attention O": "layers.{}.self_attn.o_proj",
-    "mlp norm": "layers.{}.post_attention_layernorm",
-    "mlp 1": "layers.{}.mlp.gate_proj",
-    "mlp 2": "layers.{}.mlp.down_proj",
-    "mlp 3": "layers.{}.mlp.up_proj",
+# What this package calls a module, and what files do: a GGUF file, and in a folder a Llama, a GPT-2 and a BERT.
+MODULES = {
+    "embedding": ("token_embd", "embed_tokens", "wte", "embeddings.word_embeddings"),
+    "positions": ("", "", "wpe", "embeddings.position_embeddings"),
+    "token_types": ("", "", "", "embeddings.token_type_embeddings"),
+    "norm": ("output_norm", "norm", "ln_f", "embeddings.LayerNorm"),
+    "unembedding": ("output", "lm_head", "lm_head", ""),
+    "attention norm": ("attn_norm", "input_layernorm", "ln_1", "attention.output.LayerNorm"),
+    "attention Q": ("attn_q", "self_attn.q_proj", "attn.c_attn Q", "attention.self.query"),
+    "attention K": ("attn_k", "self_attn.k_proj", "attn.c_attn K", "attention.self.key"),
+    "attention V": ("attn_v", "self_attn.v_proj", "attn.c_attn V", "attention.self.value"),
+    "attention O": ("attn_output", "self_attn.o_proj", "attn.c_proj", "attention.output.dense"),
+    "mlp norm": ("ffn_norm", "post_attention_layernorm", "ln_2", "output.LayerNorm"),
+    "mlp 1": ("ffn_gate", "mlp.gate_proj", "mlp.c_fc", "intermediate.dense"),
+    "mlp 2": ("ffn_down", "mlp.down_proj", "mlp.c_proj", "output.dense"),
+    "mlp 3": ("ffn_up", "mlp.up_proj", "", ""),
 }
-GPT2 = {
-    "embedding": "wte",
-    "positions": "wpe",
-    "norm": "ln_f",
-    "unembedding": "lm_head",
-    "attention norm": "h.{}.ln_1",
-    "attention Q": "h.{}.attn.c_attn Q",  # in the file, one matrix has all three
-    "attention K": "h.{}.attn.c_attn K",
-    "attention V": "h.{}.attn.c_attn V",
-    "attention O": "h.{}.attn.c_proj",
-    "mlp norm": "h.{}.ln_2",
-    "mlp 1": "h.{}.mlp.c_fc",
-    "mlp 2": "h.{}.mlp.c_proj",
-}
-BERT = {
-    "embedding": "embeddings.word_embeddings",
-    "positions": "embeddings.position_embeddings",
-    "token_types": "embeddings.token_type_embeddings",
-    "norm": "embeddings.LayerNorm",
-    "attention norm": "encoder.layer.{}.attention.output.LayerNorm",
-    "attention Q": "encoder.layer.{}.attention.self.query",
-    "attention K": "encoder.layer.{}.attention.self.key",
-    "attention V": "encoder.layer.{}.attention.self.value",
-    "attention O": "encoder.layer.{}.attention.output.dense",
-    "mlp norm": "encoder.layer.{}.output.LayerNorm",
-    "mlp 1": "encoder.layer.{}.intermediate.dense",
-    "mlp 2": "encoder.layer.{}.output.dense",
-}
-GGUF = {
-    "embedding": "token_embd",
-    "norm": "output_norm",
-    "unembedding": "output",
-    "attention norm": "blk.{}.attn_norm",
-    "attention Q": "blk.{}.attn_q",
-    "attention K": "blk.{}.attn_k",
-    "attention V": "blk.{}.attn_v",
-    "attention O": "blk.{}.attn_output",
-    "mlp norm": "blk.{}.ffn_norm",
-    "mlp 1": "blk.{}.ffn_gate",
-    "mlp 2": "blk.{}.ffn_down",
-    "mlp 3": "blk.{}.ffn_up",
-}
-GGUF_SAYS = {  # by its name in a config.json
+GGUF, LLAMA, GPT2, BERT = (
+    {ours: (layer if " " in ours else "") + theirs[at] for ours, theirs in MODULES.items() if theirs[at]}
+    for at, layer in enumerate(("blk.{}.", "layers.{}.", "h.{}.", "encoder.layer.{}."))
+)
+GGUF_SAYS = {  # what it says of a model, by its name in a config.json
     "hidden_size": "embedding_length",
     "num_attention_heads": "attention.head_count",
     "num_key_value_heads": "attention.head_count_kv",
@@ -145,7 +108,7 @@ def model_of(said, arrays, modules, in_halves):
     arrays : dict of arrays
         A matrix has shape (n_out, n_in), with all heads in one.
     modules : dict of str
-        How the file names its modules, as `LLAMA` does.
+        What the file calls its modules: `GGUF`, `LLAMA`, `GPT2` or `BERT`.
     in_halves : bool
         Whether a rotary pair is the entries m and m + d_k / 2; here it is two neighbours.
 
@@ -160,11 +123,12 @@ def model_of(said, arrays, modules, in_halves):
         array = unread.pop(name, np.empty(0))
         if array.size != math.prod(shape):
             raise ValueError(f"{name} of this model should have {math.prod(shape)} numbers, but has {array.size}")
-        *outer, last = path
-        part = functools.reduce(lambda part, key: part.setdefault(key, {}), outer, params)
-        part[last] = _ours(array, last, shape, in_halves and config.positions == "rotary")
-    if unknown := [name for name in unread if not NOT_NEEDED.fullmatch(name)]:
-        raise ValueError(f"this model has {unknown[0]}, with which nothing is computed here")
+        part = params
+        for key in path[:-1]:
+            part = part.setdefault(key, {})
+        part[path[-1]] = _ours(array, path[-1], shape, in_halves and config.positions == "rotary")
+    if unread:
+        raise ValueError(f"this model has {next(iter(unread))}, with which nothing is computed here")
     return params, config
 
 
@@ -222,11 +186,9 @@ def read_folder(folder):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"there is no {name} in {folder}")
     said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    family = _family(said)
-    arrays = {
-        name.removeprefix(family.whole): _from_bytes(**part)
-        for name, part in deserialize((folder / "model.safetensors").read_bytes())
-    }
+    family, file = _family(said), deserialize((folder / "model.safetensors").read_bytes())
+    parts = {name.removeprefix(family.whole): part for name, part in file}
+    arrays = {name: _from_bytes(**part) for name, part in parts.items() if not NOT_NEEDED.fullmatch(name)}
     said.setdefault("tie_word_embeddings", "lm_head.weight" not in arrays)
     if family is FAMILIES["gpt2"]:
         arrays = dict(_as_elsewhere(arrays))
@@ -264,6 +226,8 @@ def read_gguf(path):
     file = Reader(path)
     own = {name: field.contents() for name, field in file.fields.items()}
     kind = own["general.architecture"]
+    if kind not in ("llama", "qwen2"):
+        raise ValueError(f"a GGUF file of a {kind} is not read here, but those of a llama and a qwen2 are")
     said = {name: own[f"{kind}.{theirs}"] for name, theirs in GGUF_SAYS.items() if f"{kind}.{theirs}" in own}
     arrays = {one.name: dequantize(np.array(one.data), one.tensor_type) for one in file.tensors}
     said |= {"model_type": kind, "vocab_size": len(arrays["token_embd.weight"])}
