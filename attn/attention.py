@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from attn.checks import as_floats, widened, with_common_axes
+from attn.checks import as_array, as_floats, widened, with_common_axes
 from attn.rows import lowest, row_sums, softmax_in_place
 from attn.tape import differentiable, sum_to
 
@@ -104,7 +104,10 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
         Leading axes broadcast against each other.
     mask : array_like, broadcastable to (..., n_queries, n_keys), optional
         Boolean: True where the query may attend. Float: added to the scaled scores, `-inf`
-        hides. A hidden key has no influence, whatever it and its value hold.
+        hides. A hidden key has no influence, whatever it and its value hold. The last two axes
+        are queries and keys: give a mask of keys alone, shape (batch, n_keys), as
+        `mask[:, None, :]`. Give `-inf` and not the lowest number: two of these add up to `-inf`,
+        and a key that only one of them was to hide is seen.
     scale : float, optional
         What the dot products are multiplied by; default: `d_k ** -0.5`.
 
@@ -120,7 +123,8 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     ValueError
         If shapes do not fit; the sentence names those that clash.
     TypeError
-        If an input does not hold real numbers, or a mask is neither boolean nor float.
+        If an input does not hold real numbers, or a mask is neither boolean nor float, or
+        made of the floats 0 and 1, which hide nothing.
 
     Notes
     -----
@@ -139,8 +143,9 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     Q, K, V = map(widened, with_common_axes(Q, K, V))
     scale = Q.shape[-1] ** -0.5 if scale is None else float(scale)
 
+    scaled_Q = scale * Q
     with np.errstate(over="ignore", invalid="ignore"):  # a hidden key may hold anything
-        scores = scale * Q @ K.mT
+        scores = scaled_Q @ K.mT
     weights = softmax_in_place(_masked(scores, mask))
     output = weighted_sum(weights, V)
 
@@ -149,7 +154,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
             grad_weights = np.where(weights == 0, 0, grad_output @ V.mT)  # no gradient passes a weight of zero
         grad_scores = weights * (grad_weights - row_sums(weights * grad_weights))
         grad_Q = scale * weighted_sum(grad_scores, K)
-        grad_K = weighted_sum(grad_scores.mT, scale * Q)
+        grad_K = weighted_sum(grad_scores.mT, scaled_Q)
         grad_V = weighted_sum(weights.mT, grad_output)
         is_learned = isinstance(mask, np.ndarray) and mask.dtype.kind == "f"
         grad_mask = sum_to(grad_scores, mask.shape) if is_learned else None
@@ -162,13 +167,18 @@ def _masked(scores, mask):
     """Add a float mask to the scores, or make them -inf where a boolean one is False; in place."""
     if mask is None:
         return scores
-    mask = np.asarray(mask)
+    mask = as_array("mask", mask)
     if mask.dtype.kind not in "bf":
         raise TypeError(f"mask must be boolean (True = may attend) or float (added), but its type is {mask.dtype}")
+    if mask.dtype != bool and mask.any() and ((mask == 0) | (mask == 1)).all():
+        raise TypeError(f"the zeros and ones of a {mask.dtype} mask are added and hide nothing: make it boolean")
     try:
         np.broadcast_to(mask, scores.shape)
     except ValueError:
-        raise ValueError(f"mask of shape {mask.shape} does not broadcast to scores of shape {scores.shape}") from None
+        raise ValueError(
+            f"mask of shape {mask.shape} does not broadcast to scores of shape {scores.shape}: one of keys, shape "
+            "(batch, n_keys), needs an axis of queries, mask[:, None, :]"
+        ) from None
     if mask.dtype != bool:
         with np.errstate(over="ignore", invalid="ignore"):
             scores += mask
@@ -182,5 +192,9 @@ def weighted_sum(weights, rows):
         mixed = weights @ rows
         if np.isfinite(mixed).all() or np.isfinite(rows).all():
             return mixed
-        terms = weights[..., None] * rows[..., None, :, :]
-    return np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
+        held = np.isfinite(rows).all(axis=-1, keepdims=True)
+        mixed = weights @ np.where(held, rows, 0)
+        for key in np.flatnonzero(~held.all(axis=tuple(range(held.ndim - 2)))):
+            share, row = weights[..., key, None], np.where(held, 0, rows)[..., key, None, :]
+            mixed += np.where(share == 0, 0, share * row)
+    return mixed

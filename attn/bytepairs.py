@@ -9,9 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from attn.checks import check_tokens
+from attn.checks import as_size, as_tokens, check_tokens
 
-PIECES = re.compile(r" ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]|\n| ")  # no token crosses from one piece into the next
+# Letters of any script, digits, any other character, each with the space before it: no token crosses a piece's end.
+PIECES = re.compile(r" ?[^\W\d_]+| ?[0-9]+| ?[^ \n]|\n| ")
 UNKNOWN = "\ufffd"
 
 
@@ -62,6 +63,9 @@ class Tokenizer:
 
     def decode(self, tokens):
         """Return the text of tokens, array_like of int, shape (n,)."""
+        tokens = as_tokens(tokens)
+        if tokens.ndim > 1:
+            raise ValueError(f"decode takes the tokens of one text, but these have shape {tokens.shape}")
         check_tokens(tokens, len(self.words))
         return "".join(self.words[token] for token in tokens)
 
@@ -109,9 +113,8 @@ class ByteTokenizer(Tokenizer):
 
     def decode(self, tokens):
         """Return the text of tokens, array_like of int, shape (n,); what is no whole character is \ufffd."""
-        check_tokens(tokens, len(self.words))
         back = {character: byte for byte, character in SPELLING.items()}
-        return "".join(self.words[token] for token in tokens).translate(back).encode("latin-1").decode(errors="replace")
+        return super().decode(tokens).translate(back).encode("latin-1").decode(errors="replace")
 
     def _pieces(self, text):
         for number, part in enumerate(self._marks.split(text)):
@@ -167,7 +170,7 @@ def learn(text, vocab_size):
     ValueError
         If the text has more characters than that, or too few neighbours to join.
     """
-    counts = Counter(PIECES.findall(text))
+    vocab_size, counts = as_size("vocab_size", vocab_size), Counter(PIECES.findall(text))
     characters = sorted(set(text))
     if 1 + len(characters) > vocab_size:
         raise ValueError(f"the text has {len(characters)} characters, too many for {vocab_size} tokens")

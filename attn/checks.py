@@ -7,9 +7,20 @@ import numpy as np
 PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
 
 
+def as_array(name, given):
+    """Return what is given as an array, or say that its rows have different lengths."""
+    try:
+        return np.asarray(given)
+    except ValueError:
+        rows = given
+        while len(lengths := sorted({len(row) if hasattr(row, "__len__") else 0 for row in rows})) == 1:
+            rows = [inner for row in rows for inner in row]
+        raise ValueError(f"the rows of {name} need one length, but theirs are {lengths}") from None
+
+
 def as_floats(**arrays):
     """Return the arrays in one floating dtype; integers count as float64."""
-    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    arrays = {name: as_array(name, array) for name, array in arrays.items()}
     dtypes = {array.dtype for array in arrays.values()}
     if len(dtypes) == 1 and dtypes <= PLAIN:
         return list(arrays.values())
@@ -27,7 +38,7 @@ def widened(array):
 
 def as_booleans(name, mask):
     """Return a mask as booleans; it may be made of 0 and 1, but not of what is added to scores."""
-    mask = np.asarray(mask)
+    mask = as_array(name, mask)
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
         raise TypeError(f"{name} is boolean, or made of 0 and 1, but its type is {mask.dtype}")
     return mask.astype(bool, copy=False)
@@ -36,11 +47,10 @@ def as_booleans(name, mask):
 def as_tokens(tokens):
     """Return tokens as an array with an axis of positions, or say what they are instead."""
     try:
-        tokens = np.asarray(tokens)
-    except ValueError:
-        lengths = sorted({np.size(row) for row in tokens})
+        tokens = as_array("tokens", tokens)
+    except ValueError as error:
         told = "fill the shorter ones up on the left, and tell by a mask, False there, that this is padding"
-        raise ValueError(f"texts side by side need one length, but theirs are {lengths}: {told}") from None
+        raise ValueError(f"{error}: {told}") from None
     if tokens.dtype.kind == "U":
         raise TypeError(f"tokens are integers, but this is the text {str(tokens.flat[0])!r}: encode it first")
     if tokens.ndim == 0:

@@ -11,7 +11,7 @@ class Cache:
     """The keys and values of all tokens that a decoder has read, layer by layer."""
 
     def __init__(self):
-        self._kept = {}
+        self._kept, self._mask = {}, None
 
     def __len__(self):
         return next(iter(self._kept.values()))[0].shape[-2] if self._kept else 0
@@ -22,6 +22,13 @@ class Cache:
             K, V = (np.concatenate(pair, axis=-2) for pair in zip(self._kept[layer], (K, V), strict=True))
         self._kept[layer] = K, V
         return K, V
+
+    def extend_mask(self, mask, shape):
+        """Add the mask of new tokens, before their keys and values; return that of all, or None if none is padding."""
+        if mask is not None or self._mask is not None:
+            before = np.ones((*shape[:-1], len(self)), bool) if self._mask is None else self._mask
+            self._mask = np.concatenate([before, np.ones(shape, bool) if mask is None else mask], axis=-1)
+        return self._mask
 
 
 def generate(
@@ -73,19 +80,13 @@ def generate(
         raise ValueError(f"the text would have {n} tokens, but this model reads at most {config.n_positions}")
     if stop is not None:
         check_tokens([as_size("stop", stop, 0)], config.vocab_size)
-    if mask is not None:
-        mask = as_mask(mask, tokens.shape)
-        if not mask[..., -1].all():
-            raise ValueError(
-                "writing goes on from the last column: padding stands on the left, but this mask ends in it"
-            )
-        mask = np.concatenate([mask, np.ones((*mask.shape[:-1], n_new), bool)], axis=-1)
+    if mask is not None and not as_mask(mask, tokens.shape)[..., -1].all():
+        raise ValueError("writing goes on from the last column: padding stands on the left, but this mask ends in it")
     options = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}
     new, ended = tokens, np.zeros(tokens.shape[:-1], bool)
     while tokens.shape[-1] < n and not (stop is not None and ended.all()):
-        read = None if mask is None else mask[..., : tokens.shape[-1]]
-        logits = decoder(params, config, new, mask=read, **options)[..., 0, :]
-        new = draw(logits, rng, temperature, top_k, top_p)
+        logits = decoder(params, config, new, mask=mask, **options)[..., 0, :]
+        mask, new = None, draw(logits, rng, temperature, top_k, top_p)
         if stop is not None:
             new = np.where(ended, stop, new)
             ended = new == stop
@@ -186,10 +187,10 @@ def _check_drawing(rng, temperature, top_k, top_p):
         raise ValueError(f"top_p is a probability above 0, but is {top_p}")
     if rng is None and (top_k is not None or top_p is not None):
         raise ValueError(f"top_k and top_p are for drawing, but there is no rng: they are {top_k} and {top_p}")
-    if (temperature > 0) != (rng is not None):
-        raise ValueError(f"drawing takes a temperature above 0 and an rng: temperature is {temperature}, rng is {rng}")
     if rng is not None:
         check_rng(rng)
+    if (temperature > 0) != (rng is not None):
+        raise ValueError(f"drawing takes a temperature above 0 and an rng: temperature is {temperature}, rng is {rng}")
 
 
 def _likeliest(P, top_k, top_p):

@@ -22,7 +22,8 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
         a group of neighbouring heads (grouped queries; Ainslie et al. 2023).
     W_O : array_like, shape (n_heads, d_v, d_model)
     mask : array_like, broadcastable to (..., n_heads, n, m), optional
-        As for `scaled_dot_product_attention`.
+        As for `scaled_dot_product_attention`; one for each text and all heads, shape (batch, n, m), is given as
+        `mask[:, None]`.
     context : array_like, shape (..., m, d_model), optional
         The tokens that answer (cross-attention); default: X itself.
 
@@ -38,7 +39,7 @@ def multi_head_attention(X, W_Q, W_K, W_V, W_O, mask=None, *, context=None):
     with all W_O stacked: Vaswani et al. 2017, section 3.2.2.
     """
     context = X if context is None else context
-    _check_sizes(*(np.asarray(array) for array in (X, W_Q, W_K, W_V, W_O, context)))
+    _check_sizes(*as_floats(X=X, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O, context=context))
     Q = project_into_heads(X, W_Q)
     K, V = (share_heads(project_into_heads(context, W), len(W_Q)) for W in (W_K, W_V))
     mixtures, weights = scaled_dot_product_attention(Q, K, V, mask)

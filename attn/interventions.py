@@ -3,11 +3,13 @@
 Layers are counted from 1, as their names in the parameters are, and heads from 0.
 """
 
+import contextlib
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from attn.checks import as_array
 from attn.tape import differentiable, sum_to
 
 open_trace = ContextVar("open trace", default=None)
@@ -124,12 +126,16 @@ class Forbid:
     def _forbidden(self, n):
         if self.edges is True:
             return np.ones((n, n), bool)
-        if isinstance(self.edges, np.ndarray):
-            if self.edges.shape[-2:] != (n, n):
-                raise ValueError(f"forbidden edges of shape {self.edges.shape} do not fit a text of {n} tokens")
-            return self.edges
+        edges = as_array("edges", self.edges)
+        if edges.dtype == bool:
+            if edges.shape[-2:] != (n, n):
+                raise ValueError(f"forbidden edges of shape {edges.shape} do not fit a text of {n} tokens")
+            return edges
+        if edges.size and (edges.dtype.kind not in "iu" or edges.shape[1:] != (2,)):
+            told = f"but they are {edges.dtype}, of shape {edges.shape}"
+            raise ValueError(f"forbidden edges are pairs (query, key), or True and False for each of them, {told}")
         forbidden = np.zeros((n, n), bool)
-        for query, key in self.edges:
+        for query, key in edges.tolist():
             if not (0 <= query < n and 0 <= key < n):
                 raise ValueError(f"the forbidden edge {(query, key)} is not in a text of {n} tokens")
             forbidden[query, key] = True
@@ -160,7 +166,11 @@ def hold(looks, layer, head):
            [0, 1, 1],
            [1, 0, 1]])
     """
-    looks = np.asarray(looks)[..., None]
+    looks = as_array("looks", looks)
+    if looks.ndim == 0 or looks.dtype.kind not in "iu" or looks.max(initial=-1) >= looks.shape[-1]:
+        told = f"but they are {looks.dtype}, of shape {looks.shape}, up to {looks.max(initial=-1)}"
+        raise ValueError(f"looks are positions in the text, one for each query, {told}")
+    looks = looks[..., None]
     return Forbid((looks >= 0) & (looks != np.arange(looks.shape[-2])), layer, head)
 
 
@@ -268,8 +278,8 @@ def replace_values(V, interventions, layer):
 @differentiable
 def _put(X, place, stream):
     """Replace rows of X: what stood there gets no gradient, and what stands there now gets it."""
-    if X.size and not X[..., place, :].size:
-        raise ValueError(f"there is nothing to replace at {place} in a text of {X.shape[-2]} tokens")
+    if X.size:
+        _places(place, X.shape[-2])
     replaced = X.copy()
     replaced[..., place, :] = stream
 
@@ -303,7 +313,8 @@ def _places(place, n):
             raise ValueError(f"places are True or False for {n} tokens, but are {place.dtype}, of shape {place.shape}")
         return place
     here = np.zeros(n, bool)
-    here[place] = True
+    with contextlib.suppress(IndexError):
+        here[place] = True
     if not here.any():
         raise ValueError(f"there is nothing to replace at {place} in a text of {n} tokens")
     return here

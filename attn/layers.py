@@ -5,7 +5,7 @@ Each layer is one function: it computes its output and, right below, its backwar
 
 import numpy as np
 
-from attn.checks import as_floats, widened
+from attn.checks import as_array, as_floats, widened
 from attn.rows import as_rows, column_sums, row_means
 from attn.tape import differentiable
 
@@ -249,7 +249,7 @@ def embedding(tokens, table):
     TypeError
         If tokens are not integers.
     """
-    tokens, (table,) = np.asarray(tokens), as_floats(table=table)
+    tokens, (table,) = as_array("tokens", tokens), as_floats(table=table)
     if tokens.size and tokens.dtype.kind not in "iu":
         raise TypeError(f"tokens must be integers, but their type is {tokens.dtype}")
     if tokens.size and not 0 <= tokens.min() <= tokens.max() < len(table):

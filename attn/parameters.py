@@ -4,6 +4,8 @@ import functools
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from attn.checks import as_size
 from attn.positions import POSITIONS
 
@@ -195,6 +197,24 @@ def flat(nested, path=()):
             yield from flat(part, (*path, name))
         else:
             yield (*path, name), part
+
+
+def save(file, params):
+    """Write nested dicts of arrays, such as the parameters of a model, into a file of NumPy's, .npz."""
+    np.savez(file, **{"/".join(path): array for path, array in flat(params)})
+
+
+def load(file):
+    """Return what `save` wrote: nested dicts of arrays."""
+    nested = {}
+    with np.load(file) as arrays:
+        for path, array in arrays.items():
+            *way, name = path.split("/")
+            part = nested
+            for step in way:
+                part = part.setdefault(step, {})
+            part[name] = array
+    return nested
 
 
 @functools.cache

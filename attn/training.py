@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 
-from attn.checks import as_booleans, as_floats
+from attn.checks import as_array, as_booleans, as_floats, check_rng, widened
 from attn.memory import keep_freed_memory
 from attn.rows import row_max, row_sums
 from attn.tape import leaves
@@ -40,7 +40,7 @@ def cross_entropy(logits, targets, loss_mask=None):
     -----
     -log softmax(logits)[target]; its gradient is softmax(logits) less 1 at the target.
     """
-    (logits,), targets = as_floats(logits=logits), np.asarray(targets)
+    (logits,), targets = as_floats(logits=logits), as_array("targets", targets)
     counts = np.ones(targets.shape, bool) if loss_mask is None else as_booleans("a loss mask", loss_mask)
     if logits.ndim == 0 or targets.shape != logits.shape[:-1] or counts.shape != targets.shape or not counts.any():
         raise ValueError(
@@ -49,7 +49,7 @@ def cross_entropy(logits, targets, loss_mask=None):
         )
     if targets.dtype.kind not in "iu":
         raise TypeError(f"targets must be integers, but their type is {targets.dtype}")
-    rows, wanted = logits[counts], targets[counts]
+    rows, wanted = widened(logits[counts]), targets[counts]
     if not 0 <= wanted.min() <= wanted.max() < logits.shape[-1]:
         raise ValueError(
             f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
@@ -73,12 +73,16 @@ def batches(rng, steps, size, *arrays):
     rng : numpy Generator
     steps, size : int
         How many batches, and how many rows in each.
-    *arrays : arrays of one length
+    *arrays : arrays of one length, which is at least 1
 
     Yields
     ------
     tuple of arrays
     """
+    check_rng(rng)
+    lengths = sorted({len(array) for array in arrays})
+    if len(lengths) != 1 or lengths == [0]:
+        raise ValueError(f"batches are drawn from arrays of one length of at least 1, but theirs are {lengths}")
     for _ in range(steps):
         rows = rng.integers(len(arrays[0]), size=size)
         yield tuple(array[rows] for array in arrays)
@@ -121,6 +125,10 @@ class Diverged(_Unfinished, FloatingPointError):
     """A loss or a gradient is not finite: `trained` holds what was reached before, a `Trained`."""
 
 
+class RanOut(_Unfinished, ValueError):
+    """The data ended before the last step: `trained` holds what was reached, a `Trained`."""
+
+
 class Adam:
     """Moves parameters against their gradients, each by steps of its own size.
 
@@ -146,7 +154,7 @@ class Adam:
     def __init__(self, params, *, beta_1=0.9, beta_2=0.98, epsilon=1e-9):
         self._vector, self.params = _flatten(params)
         self._mean, self._square = np.zeros_like(self._vector), np.zeros_like(self._vector)
-        self._betas, self._epsilon, self._n_steps = (beta_1, beta_2), epsilon, 0
+        self._betas, self._epsilon, self._n_steps = (float(beta_1), float(beta_2)), float(epsilon), 0
 
     def state(self):
         """Return all that the next steps depend on, as a dict of arrays."""
@@ -222,7 +230,7 @@ def train(
 
     Raises
     ------
-    ValueError
+    RanOut
         If there are fewer batches than steps.
     Diverged
         If a loss or a gradient is not finite.
@@ -231,20 +239,17 @@ def train(
 
     Notes
     -----
-    Both `Diverged` and `Stopped` carry what was trained so far: in the next cell of a notebook, `import sys` and
+    All three carry what was trained so far: in the next cell of a notebook, `import sys` and
     `sys.last_value.trained`.
     """
     n_taken = steps if n_taken is None else n_taken
-    data = list(islice(data, n_taken))
-    if len(data) < n_taken:
-        raise ValueError(f"{n_taken} steps need as many batches, but the data ended after {len(data)}")
     adam = Adam(params)
     trained = Trained(adam.params)
     keep_freed_memory()
     if probe:
         trained.probes.append(probe(adam.params))
     try:
-        for step, batch in enumerate(data, start=1):
+        for step, batch in enumerate(islice(data, n_taken), start=1):
             loss, grads = gradients(adam.params, *batch)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss is {loss}")
@@ -259,6 +264,9 @@ def train(
         done = len(trained.losses)
         advice = f"try a lower learning_rate than {learning_rate:g}" if done else "look at the parameters and the data"
         raise Diverged(f"training diverged at step {done + 1}: {error}; {advice}", trained) from None
+    if len(trained.losses) < n_taken:
+        told = f"{n_taken} steps need as many batches, but the data ended after {len(trained.losses)}"
+        raise RanOut(f"{told}; sys.last_value.trained is what was trained.", trained)
     return trained
 
 

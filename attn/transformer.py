@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from attn.attention import causal_mask, scaled_dot_product_attention
-from attn.checks import as_booleans, as_mask, as_tokens, check_rng
+from attn.checks import as_mask, as_tokens, check_rng
 from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.interventions import (
     AttentionTrace,
@@ -99,6 +99,8 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     tokens, mask = _checked(params, config, tokens, mask)
     if token_types is not None and not config.n_token_types:
         raise ValueError("token types are given, but n_token_types is 0")
+    if token_types is not None and np.shape(token_types) != tokens.shape:
+        raise ValueError(f"token types of shape {np.shape(token_types)} do not fit tokens of shape {tokens.shape}")
     X = _embed(params, config, tokens, _first_position(mask), token_types)
     X = _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
     return _unembed(X, params, config)
@@ -117,7 +119,7 @@ def decoder(
     config : TransformerConfig
     tokens : array of int, shape (..., n)
     mask : array of bool, shape (..., n), optional
-        As for `encoder`; with a cache it begins with the tokens that were read before.
+        As for `encoder`; a cache keeps it for what comes later.
     context : array, shape (..., m, d_model), optional
         What cross-attention attends to.
     context_mask : array of bool, shape (..., m), optional
@@ -138,12 +140,13 @@ def decoder(
     start = 0 if cache is None else len(cache)
     tokens, mask = _checked(params, config, tokens, mask, start)
     _check_context(config, context)
+    mask = mask if cache is None else cache.extend_mask(mask, tokens.shape)
     X = _embed(params, config, tokens, start + _first_position(mask))
     seen = causal_mask(tokens.shape[-1], start + tokens.shape[-1])
     if config.window is not None:
         seen = np.triu(seen, k=start + 1 - config.window)
     seen = seen if mask is None else seen & _for_all_queries(mask)
-    context_mask = None if context_mask is None else _for_all_queries(as_booleans("a mask", context_mask))
+    context_mask = None if context_mask is None else _for_all_queries(as_mask(context_mask, np.shape(context)[:-1]))
     interventions = check_interventions(interventions, config)
     X = _run(X, params, config, seen, context, context_mask, cache=cache, start=start, interventions=interventions)
     return _unembed(X[..., -1:, :] if last else X, params, config)
@@ -260,7 +263,7 @@ def _checked(params, config, tokens, mask, start=0):
     n = start + tokens.shape[-1]
     if config.n_positions is not None and n > config.n_positions:
         raise ValueError(f"the text has {n} tokens, but this model reads at most {config.n_positions}")
-    return tokens, None if mask is None else as_mask(mask, (*tokens.shape[:-1], n))
+    return tokens, None if mask is None else as_mask(mask, tokens.shape)
 
 
 def _check_context(config, context):

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import attn
 from attn import Tape, blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
+from attn.attention import weighted_sum
 from attn.rows import softmax_in_place
 
 N_QUERIES, N_KEYS, D_K, D_V = 3, 5, 7, 11  # distinct primes: no transposition can hide
@@ -246,6 +247,63 @@ def test_what_is_not_a_real_number_is_refused(wrong):
             scaled_dot_product_attention(*arguments)
     with pytest.raises(TypeError, match="scores must hold real numbers"):
         softmax(wrong)
+
+
+@pytest.mark.parametrize("mask", [np.tril(np.ones((3, 5))), np.ones((3, 1), np.float32), np.eye(3, 5).tolist()])
+def test_a_mask_of_the_floats_0_and_1_hides_nothing_and_is_refused(mask):
+    with pytest.raises(TypeError, match=r"zeros and ones of a float\d\d mask are added and hide nothing"):
+        scaled_dot_product_attention(*random_inputs(), mask)
+    scaled_dot_product_attention(*random_inputs(), np.zeros((3, 5)))  # zeros alone add nothing, as they should
+
+
+def test_a_mask_of_keys_has_an_axis_of_queries():
+    n = N_KEYS  # as many texts as queries: the mask itself would broadcast
+    Q, K, V = random_inputs(leading_Q=(n,), leading_K=(n,), leading_V=(n,))
+    Q = np.concatenate([Q, Q], axis=1)[:, :n]
+    real = np.arange(n) < np.array([5, 3, 4, 1, 2])[:, None]
+    output, _ = scaled_dot_product_attention(Q, K, V, real[:, None, :])
+    for text, n_real in enumerate(real.sum(axis=1)):
+        alone, _ = scaled_dot_product_attention(Q[text], K[text, :n_real], V[text, :n_real])
+        assert_allclose(output[text], alone)
+    with pytest.raises(ValueError, match=r"\(batch, n_keys\), needs an axis of queries, mask\[:, None, :\]"):
+        scaled_dot_product_attention(Q[:3], K[:3], V[:3], real[:3])
+
+
+def test_rows_of_different_lengths_are_told():
+    ragged = [[1.0, 2.0], [3.0]]
+    for call, name in [
+        (lambda: softmax(ragged), "scores"),
+        (lambda: scaled_dot_product_attention(ragged, [[1.0]], [[1.0]]), "Q"),
+        (lambda: scaled_dot_product_attention([[1.0]], [[1.0]], [[1.0]], ragged), "mask"),
+        (lambda: blockwise_attention([[1.0]], [[1.0]], ragged), "V"),
+    ]:
+        with pytest.raises(ValueError, match=rf"the rows of {name} need one length, but theirs are \[1, 2\]"):
+            call()
+    with pytest.raises(ValueError, match=r"scores need one length, but theirs are \[0, 2\]"):
+        softmax([[ragged[0], 3.0]])
+
+
+def test_a_hidden_value_that_is_nan_costs_no_table_of_all_products():
+    n = 400
+    Q, K, V = (np.random.default_rng(0).normal(size=(n, 16)) for _ in range(3))
+    V[-1] = np.nan
+    tracemalloc.start()
+    output, _ = scaled_dot_product_attention(Q, K, V, causal_mask(n))
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.isfinite(output[:-1]).all() and np.isnan(output[-1]).all()
+    assert highest < 8 * n * n * 8
+
+
+@given(seeds)
+def test_what_is_not_finite_is_mixed_in_where_its_weight_is_not_zero(seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(2, 3, 5)) * (rng.random((2, 3, 5)) < 0.6)
+    rows = np.where(rng.random((2, 5, 7)) < 0.3, rng.choice([np.nan, np.inf, -np.inf], size=(2, 5, 7)), 1.5)
+    with np.errstate(invalid="ignore"):
+        terms = weights[..., None] * rows[:, None]
+        exact = np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
+    assert_allclose(weighted_sum(weights, rows), exact, atol=1e-12)
 
 
 def test_an_integer_mask_is_refused_as_ambiguous():

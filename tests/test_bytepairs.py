@@ -23,8 +23,8 @@ def test_neighbours_are_joined_from_the_left_and_none_twice():
 
 
 def test_no_token_reaches_over_the_end_of_a_piece():
-    assert PIECES.findall('He said, "No 42!"\n\tée') == [
-        *("He", " said", ",", ' "', "No", " 42", "!", '"', "\n", "\t", "é", "e"),
+    assert PIECES.findall('He said, "No 42!"\n\tée_2b') == [
+        *("He", " said", ",", ' "', "No", " 42", "!", '"', "\n", "\t", "ée", "_", "2", "b"),
     ]
 
 
@@ -32,6 +32,40 @@ def test_what_is_not_known_is_one_token_and_is_seen():
     tokenizer = read_tokenizer()
     assert tokenizer.encode("é").tolist() == [0]
     assert tokenizer.decode(tokenizer.encode("caf\u00e9 \u2603")) == f"caf{UNKNOWN} {UNKNOWN}"
+
+
+TEXTS = {
+    "Russian": "Мы научились читать, и мы научились писать. Читать мы любим, писать мы учимся.",
+    "German": "Über die Brücke gehen müde Füße; müde Füße gehen früh über die Straße.",
+    "Chinese": "我们学习中文。我们学习注意力。中文是我们的语言,注意力是我们的方法。",
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_text_in_another_language_is_learned_and_comes_back(js, language):
+    text = TEXTS[language]
+    learned = learn(text, 1 + len(set(text)) + 6)
+    assert all(first + second in text and (first + second).strip().isalpha() for first, second in learned.joins)
+    tokens = learned.encode(text)
+    assert len(tokens) < len(text) and learned.decode(tokens) == text
+    vocabulary = {word: token for token, word in enumerate(learned.words)}
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, learned.joins, unk_token=UNKNOWN))
+    letters = tokenizers.Regex(PIECES.pattern.replace(r"[^\W\d_]", r"\p{L}"))
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.Split(letters, "isolated")
+    assert tokens.tolist() == theirs.encode(text).ids
+    encode = "(learned, text) => attn.novel_reader.tokenizerOf(learned).encode(text)"
+    assert js(encode, {"characters": learned.characters, "joins": learned.joins}, text) == tokens.tolist()
+
+
+def test_a_page_cuts_a_text_where_python_does(js):
+    characters = "aé Я中²Ⅷ½ªß_7٣\u0301\n.\t"
+    text = "".join(first + second for first in characters for second in characters)
+    pieces = PIECES.findall(text)
+    joins = [piece for piece in sorted(set(pieces)) if len(piece) == 2]  # each piece of two characters, joined
+    learned = Tokenizer(sorted(set(characters)), joins)
+    encode = "(learned, text) => attn.novel_reader.tokenizerOf(learned).encode(text)"
+    found = js(encode, {"characters": learned.characters, "joins": learned.joins}, text)
+    assert found == learned.encode(text).tolist()
 
 
 @given(st.text(alphabet=read_tokenizer().characters))
@@ -74,3 +108,7 @@ def test_what_does_not_fit_is_refused_with_its_numbers():
         learn("abc", 7)
     with pytest.raises(ValueError, match="tokens must be from 0 to 2, but there is 3"):
         Tokenizer(["a", "b"], []).decode([0, 3])
+    with pytest.raises(ValueError, match=r"the tokens of one text, but these have shape \(1, 2\)"):
+        Tokenizer(["a", "b"], []).decode([[0, 1]])
+    with pytest.raises(ValueError, match=r"vocab_size must be a positive integer, but is 6\.5"):
+        learn("abc", 6.5)

@@ -90,8 +90,21 @@ def test_a_padded_text_is_read_as_it_is_alone(positions):
             assert_allclose(both[:, left : left + 5], [alone, alone], atol=1e-12)
         cache = Cache()
         pieces = [decoder(params, config, padded[:2], mask=mask[:2], cache=cache)]
-        pieces += [decoder(params, config, padded[2:], mask=mask, cache=cache)]
+        pieces += [decoder(params, config, padded[2:], mask=mask[2:], cache=cache)]
         assert_allclose(np.concatenate(pieces)[left : left + 5], alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_a_cache_keeps_what_is_padding(positions):
+    config, params = small(positions=positions)
+    cache = Cache()
+    decoder(params, config, [7, 7, 3], mask=[False, False, True], cache=cache)
+    later = [decoder(params, config, piece, cache=cache) for piece in ([1, 4], [1])]
+    assert_allclose(np.concatenate(later), decoder(params, config, [3, 1, 4, 1])[1:], atol=1e-12)
+    cache = Cache()
+    decoder(params, config, [3], cache=cache)
+    padded = decoder(params, config, [7, 1], mask=[False, True], cache=cache)  # a hole moves no position
+    assert_allclose(padded[1], decoder(params, config, [3, 9, 1], mask=[True, False, True])[2], atol=1e-12)
 
 
 def test_no_gradient_comes_from_padding():

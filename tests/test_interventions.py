@@ -72,7 +72,7 @@ def test_a_forbidden_edge_has_weight_zero_there_and_nowhere_else(positions):
     assert (free[:, :, :, 5, 2] > 0).all()
     edges = np.zeros((7, 7), bool)
     edges[5, 2] = True
-    for given in ([(5, 2)], edges):
+    for given in ([(5, 2)], np.array([(5, 2)]), edges, edges.tolist()):
         held = patterns(params, config, Forbid(given, layer=2, head=1))
         assert (held[1, :, 1, 5, 2] == 0).all()
         assert_allclose(held[0], free[0])
@@ -266,6 +266,17 @@ def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_the
         (lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(np.ones(2), 1, 1, 0)]), r"but are float64"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(2, 0)])]), r"\(2, 0\).*a text of 2 tokens"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([(1, -1)])]), r"\(1, -1\).*a text of 2 tokens"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3).tolist())]), r"float64, of shape \(3, 3\)"),
+        (lambda c, p: decoder(p, c, [0, 1, 2], interventions=[Forbid(np.eye(3, dtype=int))]), r"int64, .* \(3, 3\)"),
+        (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid([[0, 1], [1]])]), r"edges need one .* \[1, 2\]"),
+        (
+            lambda c, p: decoder(p, c, [0, 1], interventions=[Replace(2, 1, 1)]),
+            "to replace at 2 in a text of 2",
+        ),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(9, 1, 1, 0)]), "at 9 in a text of 1 tokens"),
+        (lambda *_: hold([-1, 0, 9], 1, 0), r"positions in the text, .* of shape \(3,\), up to 9"),
+        (lambda *_: hold([-1, 0.5], 1, 0), "but they are float64, "),
+        (lambda *_: hold(0, 1, 0), r"of shape \(\)"),
         (lambda c, p: decoder(p, c, [0, 1], interventions=[Forbid(np.eye(3, dtype=bool))]), r"\(3, 3\).*of 2 tokens"),
     ],
 )

@@ -14,8 +14,11 @@ from attn.parameters import (
     RELEASED,
     TransformerConfig,
     cache_bytes,
+    check_params,
     count_parameters,
+    load,
     pattern_bytes,
+    save,
     shapes,
     share_of_pairs,
 )
@@ -82,6 +85,17 @@ def test_as_many_numbers_are_drawn_as_are_counted(choices):
     params = init_transformer(np.random.default_rng(0), config)
     assert [array.shape for array in leaves(params)] == list(leaves(shapes(config)))
     assert sum(array.size for array in leaves(params)) == count_parameters(config)["total"]
+
+
+@pytest.mark.parametrize("positions", ["learned", "relative"])
+def test_a_model_that_was_saved_is_loaded_as_it_was(positions, tmp_path):
+    config = TransformerConfig(**SMALL, positions=positions, cross=True, unembedding="separate")
+    params = init_transformer(np.random.default_rng(0), config)
+    save(tmp_path / "model.npz", params)
+    loaded = load(tmp_path / "model.npz")
+    check_params(loaded, config)
+    for array, expected in zip(leaves(loaded), leaves(params), strict=True):
+        np.testing.assert_array_equal(array, expected, strict=True)
 
 
 def test_every_part_is_counted_as_by_hand():

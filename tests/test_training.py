@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from attn import Tape, TransformerConfig, decoder, init_transformer
 from attn.tape import leaves
-from attn.training import Adam, Diverged, Stopped, batches, cross_entropy, schedule, train
+from attn.training import Adam, Diverged, RanOut, Stopped, batches, cross_entropy, schedule, train
 
 
 def test_cross_entropy_and_its_gradient_are_those_of_pytorch(torch):
@@ -278,16 +278,53 @@ def test_training_runs_on_one_thread_where_no_variable_says_so():
     assert during == "{1}"
 
 
-def test_fewer_batches_than_steps_are_refused_before_the_first_and_more_are_left():
+def test_data_that_end_too_early_are_told_with_what_was_trained_and_more_are_left():
     params, gradients = target_problem()
     noise = [(np.zeros(1),)] * 5
-    with pytest.raises(ValueError, match="6 steps need as many batches, but the data ended after 5"):
-        train(params, lambda *_: pytest.fail("a step was taken"), iter(noise), 6, learning_rate=0.1)
-    with pytest.raises(ValueError, match="6 steps need as many batches, but the data ended after 5"):
-        train(params, gradients, noise, 100, learning_rate=0.1, n_taken=6)
+    told = "6 steps need as many batches, but the data ended after 5; sys.last_value.trained is what was trained."
+    for steps, options in [(6, {}), (100, {"n_taken": 6})]:
+        with pytest.raises(ValueError, match=told) as raised:
+            train(params, gradients, iter(noise), steps, learning_rate=0.1, **options)
+        expected = train(params, gradients, noise, steps, learning_rate=0.1, n_taken=5)
+        assert isinstance(raised.value, RanOut) and raised.value.trained.losses == expected.losses
+        np.testing.assert_array_equal(raised.value.trained.params["W"], expected.params["W"])
     left = iter(noise)
     trained = train(params, gradients, left, 3, learning_rate=0.1)
     assert len(trained.losses) == 3 and len(list(left)) == 2
+
+
+def test_a_training_holds_one_batch_at_a_time():
+    drawn, taken = [], []
+
+    def data():
+        for step in range(9):
+            drawn.append(step)
+            yield (step,)
+
+    def gradients(params, step):
+        taken.append(step)
+        assert drawn == taken
+        return 0.0, {"W": np.ones(1)}
+
+    train({"W": np.zeros(1)}, gradients, data(), 5, learning_rate=0.1)
+    assert taken == list(range(5))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "lengths"), [([np.zeros((0, 33))], r"\[0\]"), ([np.zeros(5), np.zeros(7)], r"\[5, 7\]"), ([], r"\[\]")]
+)
+def test_batches_need_rows_to_draw_from(arrays, lengths):
+    with pytest.raises(ValueError, match=f"arrays of one length of at least 1, but theirs are {lengths}"):
+        next(batches(np.random.default_rng(0), 3, 2, *arrays))
+    with pytest.raises(TypeError, match=r"rng must be a numpy Generator, .* but is 0"):
+        next(batches(0, 3, 2, np.zeros(5)))
+
+
+def test_a_loss_of_float16_is_summed_in_more():
+    logits = np.zeros((1, 70_000), np.float16)
+    loss, grad = cross_entropy(logits, [0])
+    assert_allclose(loss, np.log(70_000), rtol=1e-6)
+    assert grad.dtype == np.float16
 
 
 def test_only_some_of_the_planned_steps_may_be_taken():

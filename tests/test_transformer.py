@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -248,7 +249,8 @@ def test_a_layer_and_its_gradients_are_those_of_pytorchs_own_layer(torch, cross,
     norm = "pre" if norm_first else "post"
     config, params = small(n_layers=1, cross=cross, norm=norm, activation=activation, unembedding="none")
     theirs = torch.nn.TransformerDecoderLayer if cross else torch.nn.TransformerEncoderLayer
-    options = {"dropout": 0.0, "activation": activation, "batch_first": True, "norm_first": norm_first}
+    bend = partial(torch.nn.functional.gelu, approximate="tanh") if activation == "gelu_tanh" else activation
+    options = {"dropout": 0.0, "activation": bend, "batch_first": True, "norm_first": norm_first}
     module, p = theirs(12, 3, 7, dtype=torch.float64, **options), params["layer 1"]
     norms = [module.norm1, module.norm2, *([module.norm3] if cross else [])]
     parts = [p["attention"], *([p["cross"]] if cross else []), p["mlp"]]
@@ -439,6 +441,11 @@ def crossing(**options):
     return decoder(params, config, [0], **options)
 
 
+def typed(**options):
+    config, params = small(n_token_types=2)
+    return encoder(params, config, [[0, 1], [2, 3]], **options)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -453,6 +460,11 @@ def crossing(**options):
         (lambda *_: crossing(context=np.ones((2, 7))), r"m, 12\).*shape \(2, 7\)"),
         (lambda *_: crossing(context=np.ones(12)), r"m, 12\).*shape \(12,\)"),
         (lambda c, p: encoder(p, c, [0], token_types=[0]), r"n_token_types is 0"),
+        (lambda *_: typed(token_types=[0, 1]), r"token types of shape \(2,\) do not fit tokens of shape \(2, 2\)"),
+        (
+            lambda *_: crossing(context=np.ones((3, 3, 12)), context_mask=np.ones(3)),
+            r"a mask of shape \(3,\) does not fit tokens of shape \(3, 3\)",
+        ),
         (lambda c, p: encoder(p, c, [0, 1], mask=[True]), r"mask of shape \(1,\).*tokens of shape \(2,\)"),
     ],
 )

@@ -1,6 +1,6 @@
 // Text to tokens and back, as attn.bytepairs has it.
 
-const PIECES = / ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]|\n| /gu;
+const PIECES = / ?[\p{L}\p{Nl}\p{No}]+| ?[0-9]+| ?[^ \n]|\n| /gu; // \p: what Python's \w has beside digits and _
 
 function tokenizerOf({ characters, joins }) {
   const words = ["\ufffd", ...characters, ...joins.map(([first, second]) => first + second)];
