@@ -193,8 +193,8 @@ def weighted_sum(weights, rows):
         if np.isfinite(mixed).all() or np.isfinite(rows).all():
             return mixed
         held = np.isfinite(rows).all(axis=-1, keepdims=True)
-        mixed = weights @ np.where(held, rows, 0)
-        for key in np.flatnonzero(~held.all(axis=tuple(range(held.ndim - 2)))):
-            share, row = weights[..., key, None], np.where(held, 0, rows)[..., key, None, :]
-            mixed += np.where(share == 0, 0, share * row)
+        mixed, others = weights @ np.where(held, rows, 0), np.where(held, 0, rows)
+        for row in np.flatnonzero(~held.all(axis=tuple(range(held.ndim - 2)))):
+            share = weights[..., row, None]
+            mixed += np.where(share == 0, 0, share * others[..., row, None, :])
     return mixed

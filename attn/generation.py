@@ -195,13 +195,14 @@ def _check_drawing(rng, temperature, top_k, top_p):
 
 def _likeliest(P, top_k, top_p):
     """Keep the `top_k` largest probabilities, and of these as many as make `top_p` of their sum; set all else to 0."""
-    order = np.argsort(-P, axis=-1, kind="stable")
-    falling = np.take_along_axis(P, order, axis=-1)
+    falling = -np.sort(-P, axis=-1)
     if top_k is not None:
         falling[..., top_k:] = 0
     if top_p is not None:
         before = np.cumsum(falling, axis=-1) - falling
         falling[before >= top_p * falling.sum(axis=-1, keepdims=True)] = 0
-    kept = np.empty_like(P)
-    np.put_along_axis(kept, order, falling, axis=-1)
-    return kept
+    n_kept = np.sum(falling > 0, axis=-1, keepdims=True)
+    least = np.take_along_axis(falling, n_kept - 1, axis=-1)
+    above, equal = least < P, least == P
+    first = equal & (np.cumsum(equal, axis=-1) <= n_kept - above.sum(axis=-1, keepdims=True))
+    return np.where(above | first, P, 0)

@@ -72,7 +72,7 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
     dtype, X = X.dtype, widened(X)
     with np.errstate(over="ignore"):
         normal = X - row_means(X)
-    inverse = _inverse_deviation(normal, epsilon)
+        inverse = _inverse_deviation(normal, epsilon)
     normal *= inverse
     Y = normal * gain
     Y += bias
@@ -115,7 +115,8 @@ def rms_norm(X, gain, *, epsilon=1e-5):
     if X.ndim == 0 or gain.shape != X.shape[-1:]:
         raise ValueError(f"X and gain do not fit each other: their shapes are {X.shape}, {gain.shape}")
     dtype, X = X.dtype, widened(X)
-    inverse = _inverse_deviation(X, epsilon)
+    with np.errstate(over="ignore"):
+        inverse = _inverse_deviation(X, epsilon)
     normal = X * inverse
 
     def backward(grad):
@@ -127,11 +128,10 @@ def rms_norm(X, gain, *, epsilon=1e-5):
 
 def _inverse_deviation(X, epsilon):
     """Return 1 / sqrt(mean square + epsilon) of each row, shape (..., 1), or say that squares cannot be held."""
-    with np.errstate(over="ignore"):  # products may tell of an overflow that never was
-        squares = row_means(X**2)
-    if np.isinf(squares).any():
+    inverse = 1 / np.sqrt(row_means(X**2) + float(epsilon))
+    if not inverse.all():  # and not by the flag of an overflow, which the products of some processors raise in error
         raise FloatingPointError(f"overflow: the squares of entries of up to {np.nanmax(np.abs(X)):.3g} cannot be held")
-    return 1 / np.sqrt(squares + float(epsilon))
+    return inverse
 
 
 @differentiable

@@ -200,7 +200,7 @@ def flat(nested, path=()):
 
 
 def save(file, params):
-    """Write nested dicts of arrays, such as the parameters of a model, into a file of NumPy's, .npz."""
+    """Write nested dicts of arrays, such as the parameters of a model, into a file whose name ends in .npz."""
     np.savez(file, **{"/".join(path): array for path, array in flat(params)})
 
 

@@ -192,6 +192,7 @@ class Adam:
         self._n_steps += 1
         self._mean = beta_1 * self._mean + (1 - beta_1) * grad
         self._square = beta_2 * self._square + (1 - beta_2) * grad**2
+        # Both averages are corrected at once, by one number.
         rate = float(learning_rate) * (1 - beta_2**self._n_steps) ** 0.5 / (1 - beta_1**self._n_steps)
         self._vector -= rate * (self._mean / (np.sqrt(self._square) + self._epsilon))
 
