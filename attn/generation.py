@@ -82,16 +82,54 @@ def generate(
         check_tokens([as_size("stop", stop, 0)], config.vocab_size)
     if mask is not None and not as_mask(mask, tokens.shape)[..., -1].all():
         raise ValueError("writing goes on from the last column: padding stands on the left, but this mask ends in it")
-    cache, new, ended = Cache(), tokens, np.zeros(tokens.shape[:-1], bool)
+    options = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}
+    new, ended = tokens, np.zeros(tokens.shape[:-1], bool)
     while tokens.shape[-1] < n and not (stop is not None and ended.all()):
-        logits = decoder(params, config, new, mask=mask, context=context, context_mask=context_mask, cache=cache)
-        mask, new = None, draw(logits[..., -1, :], rng, temperature, top_k, top_p)
+        logits = decoder(params, config, new, mask=mask, **options)[..., 0, :]
+        mask, new = None, draw(logits, rng, temperature, top_k, top_p)
         if stop is not None:
             new = np.where(ended, stop, new)
             ended = new == stop
         new = new[..., None]
         tokens = np.concatenate([tokens, new], axis=-1)
     return tokens
+
+
+def continue_text(
+    params, config, tokenizer, text, n_new, *, temperature=0.0, top_k=None, top_p=None, rng=None, stop=None
+):
+    """Continue a text and hand out each token when it is written.
+
+    Parameters
+    ----------
+    params, config
+        As for `generate`.
+    tokenizer : Tokenizer
+        As in `attn.bytepairs`.
+    text : str
+    n_new : int
+        How many tokens to write at most.
+    temperature, top_k, top_p, rng
+        As for `generate`.
+    stop : int, optional
+        The token that ends a text; it is not handed out.
+
+    Yields
+    ------
+    piece : str
+        The text of one token; \ufffd where it is a part of a character.
+    probability : float
+        What the model gives to this token among all, before `temperature`, `top_k` and `top_p` change it.
+    """
+    cache, new = Cache(), tokenizer.encode(text)
+    if len(new) == 0:
+        raise ValueError("generation needs at least one token to begin with")
+    for _ in range(n_new):
+        (logits,) = decoder(params, config, new, cache=cache, last=True)
+        new = draw(logits, rng, temperature, top_k, top_p)[None]
+        if new[0] == stop:
+            return
+        yield tokenizer.decode(new), float(softmax(logits)[new[0]])
 
 
 def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):

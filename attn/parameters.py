@@ -14,11 +14,11 @@ CHOICES = {
     "norm": ("pre", "post", "none"),
     "norm_type": ("layer", "rms"),
     "activation": ("gelu", "gelu_tanh", "relu", "swiglu"),
-    "biases": ("all", "mlp", "none"),
+    "biases": ("all", "mlp", "qkv", "none"),
     "unembedding": ("tied", "separate", "none"),
 }
 REQUIRED = ("vocab_size", "d_model", "n_heads", "n_layers", "n_token_types")
-OPTIONAL = ("d_k", "d_ff", "n_key_heads", "n_positions", "max_distance")
+OPTIONAL = ("d_k", "d_ff", "n_key_heads", "n_positions", "max_distance", "window")
 MAY_BE_ZERO = ("d_ff", "n_token_types")
 
 
@@ -45,6 +45,10 @@ class TransformerConfig:
         The largest distance that relative positions tell from the next one; default: 8.
     position_step : float
         How far apart neighbours count in rotary positions, above 0.
+    rotary_base : float
+        How much more slowly the last pair of rotary positions turns than the first, nearly; above 0.
+    window : int, optional
+        How many tokens a query of a decoder sees at most, its own included (Mistral); default: all.
     norm : {"pre", "post", "none"}
         Whether the residual stream is normalised before each sublayer and once at the end (GPT-2), or
         after each sublayer and once at the beginning (BERT).
@@ -53,8 +57,9 @@ class TransformerConfig:
     activation : {"gelu", "gelu_tanh", "relu", "swiglu"}
         GPT-2's own GELU is "gelu_tanh", BERT's is "gelu". With "swiglu" the MLP is gated: it has a third matrix, W_3,
         and no biases.
-    biases : {"all", "mlp", "none"}
-        Whether attention, MLP and a separate unembedding have biases, or the last two alone.
+    biases : {"all", "mlp", "qkv", "none"}
+        Whether attention, MLP and a separate unembedding have biases, or the last two alone, or queries, keys and
+        values alone (Qwen 2).
     unembedding : {"tied", "separate", "none"}
         Whether tokens are scored by the embedding once more, by a matrix of its own, or not.
     cross : bool
@@ -83,6 +88,8 @@ class TransformerConfig:
     positions: str = "learned"
     max_distance: int | None = None
     position_step: float = 1
+    rotary_base: float = 10_000
+    window: int | None = None
     norm: str = "pre"
     norm_type: str = "layer"
     activation: str = "gelu"
@@ -121,13 +128,16 @@ class TransformerConfig:
         positions = POSITIONS[self.positions]
         if self.n_heads % self.n_key_heads:
             raise ValueError(f"n_key_heads must divide n_heads, but {self.n_key_heads} does not divide {self.n_heads}")
-        if self.activation == "swiglu" and self.biases != "none":
+        if self.activation == "swiglu" and self.biases not in ("qkv", "none"):
             raise ValueError(f"a gated MLP has no biases, but biases are {self.biases!r}: say biases='none'")
         if self.max_distance is not None and positions.max_distance is None:
             raise ValueError(f"positions {self.positions!r} have no max_distance, but it is {self.max_distance}")
         if not 0 < self.position_step < math.inf or (self.position_step != 1 and not positions.steps):
             told = f"but it is {self.position_step} with {self.positions} positions"
             raise ValueError(f"position_step is a number above 0, and for rotary positions alone other than 1, {told}")
+        if not 0 < self.rotary_base < math.inf or (self.rotary_base != 10_000 and self.positions != "rotary"):
+            told = f"but it is {self.rotary_base} with {self.positions} positions"
+            raise ValueError(f"rotary_base is a number above 0, and for rotary positions alone not 10000, {told}")
         if positions.needs and getattr(self, positions.needs) is None:
             raise ValueError(f"{self.positions} positions need {positions.needs}, but it is not given")
         if positions.even and getattr(self, positions.even) % 2:
@@ -159,16 +169,17 @@ def shapes(config):
         **{"W_Q": (heads, d_model, d_k), "W_K": (key_heads, d_model, d_k), "W_V": (key_heads, d_model, d_k)},
         "W_O": (heads, d_k, d_model),
     }
-    biases = {"b_Q": (heads, d_k), "b_K": (key_heads, d_k), "b_V": (key_heads, d_k), "b_O": (d_model,)}
-    biases = biases if config.biases == "all" else {}
+    biases = {"b_Q": (heads, d_k), "b_K": (key_heads, d_k), "b_V": (key_heads, d_k)}
+    biases = {"all": {**biases, "b_O": (d_model,)}, "qkv": biases}.get(config.biases, {})
+    has_more = config.biases in ("all", "mlp")
     layer = {"attention": {**attention, **positions.attention_shapes(config), **biases}}
     if config.cross:
         layer["cross"] = {**attention, **biases}
     if config.d_ff:
-        mlp_biases = {"b_1": (config.d_ff,), "b_2": (d_model,)} if config.biases != "none" else {}
+        mlp_biases = {"b_1": (config.d_ff,), "b_2": (d_model,)} if has_more else {}
         gate = {"W_3": (d_model, config.d_ff)} if config.activation == "swiglu" else {}
         layer["mlp"] = {**norm, "W_1": (d_model, config.d_ff), "W_2": (config.d_ff, d_model), **gate, **mlp_biases}
-    last = {"W": (d_model, config.vocab_size), **({"b": (config.vocab_size,)} if config.biases != "none" else {})}
+    last = {"W": (d_model, config.vocab_size), **({"b": (config.vocab_size,)} if has_more else {})}
     return {
         "embedding": (config.vocab_size, d_model),
         **positions.shapes(config),

@@ -38,7 +38,7 @@ def sinusoid(n, d_model, *, start=0):
 
 
 @differentiable
-def rotary(X, *, start=0, step=1):
+def rotary(X, *, start=0, step=1, base=10_000):
     """Turn each pair of entries by an angle that grows with the position.
 
     The dot product of two turned vectors then depends on how far apart they stand.
@@ -52,6 +52,8 @@ def rotary(X, *, start=0, step=1):
     step : float
         How far apart neighbours count. With 0.5 a model that was trained on short texts meets no angles in one twice as
         long that it does not know: position interpolation, Chen et al. 2023.
+    base : float
+        Pair m of M turns by base ** (-m / M) with each position.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def rotary(X, *, start=0, step=1):
     if X.ndim < 2:
         raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
     dtype = widened(X).dtype
-    turns = np.exp(1j * step * _angles(start, *X.shape[-2:])).astype(np.result_type(dtype, np.complex64))
+    turns = np.exp(1j * step * _angles(start, *X.shape[-2:], base)).astype(np.result_type(dtype, np.complex64))
 
     def turn(rows, turns):
         turned = np.ascontiguousarray(rows, dtype).view(turns.dtype) * turns
@@ -125,11 +127,11 @@ def masked(bias, mask=None):
     return np.where(True if mask is None else mask, bias, -np.inf), lambda grad: (sum_to(grad, bias.shape), None)
 
 
-def _angles(start, n, size):
+def _angles(start, n, size, base=10_000):
     """Return the angle of each of n positions and of each pair of entries."""
     if size % 2:
         raise ValueError(f"positions are told by pairs of entries, so their number must be even, but is {size}")
-    return (start + np.arange(n))[..., None] * 10_000.0 ** -(np.arange(0, size, 2) / size)
+    return (start + np.arange(n))[..., None] * float(base) ** -(np.arange(0, size, 2) / size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +186,7 @@ POSITIONS = {
         max_distance=8,
     ),
     "rotary": PositionalEncoding(
-        turn=lambda X, start, config: rotary(X, start=start, step=config.position_step),
+        turn=lambda X, start, config: rotary(X, start=start, step=config.position_step, base=config.rotary_base),
         even="d_k",
         steps=True,
     ),

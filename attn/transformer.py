@@ -102,11 +102,14 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
     if token_types is not None and np.shape(token_types) != tokens.shape:
         raise ValueError(f"token types of shape {np.shape(token_types)} do not fit tokens of shape {tokens.shape}")
     X = _embed(params, config, tokens, _first_position(mask), token_types)
-    return _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
+    X = _run(X, params, config, _for_all_queries(mask), interventions=check_interventions(interventions, config))
+    return _unembed(X, params, config)
 
 
 @on_one_thread
-def decoder(params, config, tokens, *, mask=None, context=None, context_mask=None, cache=None, interventions=()):
+def decoder(
+    params, config, tokens, *, mask=None, context=None, context_mask=None, cache=None, last=False, interventions=()
+):
     """Read a text from left to right: a token may attend to itself and to what came before.
 
     Parameters
@@ -123,12 +126,16 @@ def decoder(params, config, tokens, *, mask=None, context=None, context_mask=Non
         False for padding.
     cache : Cache, optional
         Keys and values of what came before; those of `tokens` are added to it.
+    last : bool
+        Whether only the last token is asked what comes next, as when a text is continued: a matrix of the size of
+        the embedding then meets one row.
     interventions : sequence of Forbid, Replace and ReplaceValues
 
     Returns
     -------
     array, shape (..., n, vocab_size)
         One logit for each possible next token; without an unembedding the residual stream, shape (..., n, d_model).
+        With `last`, for one token.
     """
     start = 0 if cache is None else len(cache)
     tokens, mask = _checked(params, config, tokens, mask, start)
@@ -136,10 +143,13 @@ def decoder(params, config, tokens, *, mask=None, context=None, context_mask=Non
     mask = mask if cache is None else cache.extend_mask(mask, tokens.shape)
     X = _embed(params, config, tokens, start + _first_position(mask))
     seen = causal_mask(tokens.shape[-1], start + tokens.shape[-1])
+    if config.window is not None:
+        seen = np.triu(seen, k=start + 1 - config.window)
     seen = seen if mask is None else seen & _for_all_queries(mask)
     context_mask = None if context_mask is None else _for_all_queries(as_mask(context_mask, np.shape(context)[:-1]))
     interventions = check_interventions(interventions, config)
-    return _run(X, params, config, seen, context, context_mask, cache=cache, start=start, interventions=interventions)
+    X = _run(X, params, config, seen, context, context_mask, cache=cache, start=start, interventions=interventions)
+    return _unembed(X[..., -1:, :] if last else X, params, config)
 
 
 def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None, start=0, interventions=()):
@@ -161,7 +171,7 @@ def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None
         X = replace_rows(X, interventions, number)
         if trace is not None:
             trace.layers.append(LayerTrace(attention, cross, after_attention, X))
-    return _unembed(_pre_norm(X, params, config), params, config)
+    return X
 
 
 def _embed(params, config, tokens, start, token_types=None):
@@ -227,6 +237,7 @@ def _mlp(X, p, config):
 
 
 def _unembed(X, params, config):
+    X = _pre_norm(X, params, config)
     if config.unembedding == "tied":
         return unembedding(X, params["embedding"])
     if config.unembedding == "separate":

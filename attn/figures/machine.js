@@ -96,13 +96,13 @@ const ACTIVATIONS = {
 };
 
 // A pair's angle at a position, and each pair of a row turned by it; with sign -1, turned back.
-function angleAt(position, pair, size) {
-  return position * 10000 ** ((-2 * pair) / size);
+function angleAt(position, pair, size, base = 10000) {
+  return position * base ** ((-2 * pair) / size);
 }
 
-function turned(X, sign, start, step) {
+function turned(X, sign, start, step, base) {
   return matrixFrom(X.rows, X.cols, (i, j) => {
-    const angle = step * angleAt(start + i, Math.floor(j / 2), X.cols);
+    const angle = step * angleAt(start + i, Math.floor(j / 2), X.cols, base);
     const other = j % 2 ? at(X, i, j - 1) : -at(X, i, j + 1);
     return at(X, i, j) * Math.cos(angle) + sign * other * Math.sin(angle);
   });
@@ -137,8 +137,8 @@ const POSITIONS = {
     biasBack: (grad, head, i, j, found) => (found.data[head * found.cols + distanceAt(found, i, j)] += grad),
   },
   rotary: {
-    turn: (X, start, step) => turned(X, 1, start, step),
-    turnBack: (grad, start, step) => turned(grad, -1, start, step),
+    turn: (X, ...told) => turned(X, 1, ...told),
+    turnBack: (grad, ...told) => turned(grad, -1, ...told),
   },
   none: {},
 };
@@ -199,8 +199,8 @@ const KINDS = {
     },
   },
   mask: {
-    value: ([S], { start, alone }) => matrixFrom(S.rows, S.cols, (i, j) =>
-      (j > start + i || (alone && j < start + i) ? -Infinity : at(S, i, j))),
+    value: ([S], { start, window }) => matrixFrom(S.rows, S.cols, (i, j) =>
+      (j > start + i || j <= start + i - window ? -Infinity : at(S, i, j))),
     back: (grad) => [matrixFrom(grad.rows, grad.cols, (i, j) => (j > i ? 0 : at(grad, i, j)))],
   },
   softmax: {
@@ -211,8 +211,8 @@ const KINDS = {
     },
   },
   turn: {
-    value: ([X], { positions, start, step }) => positions.turn(X, start, step),
-    back: (grad, _inputs, { positions, start, step }) => [positions.turnBack(grad, start, step)],
+    value: ([X], { positions, start, step, base }) => positions.turn(X, start, step, base),
+    back: (grad, _inputs, { positions, start, step, base }) => [positions.turnBack(grad, start, step, base)],
   },
   activation: {
     value: ([X], { activation }) => mapped(X, ACTIVATIONS[activation].value),
@@ -274,14 +274,14 @@ function runMachine(params, config, tokens, doneTo = () => null, cache = null, c
         linear(name + letter, X, part, [`layer ${layer}`, "attention"], `W_${letter}`, `b_${letter}`, from);
       let [Q, K] = [project("Q", head), project("K", keyHead)];
       if (positions.turn) [Q, K] = [Q, K].map((Y) => make("turn", `${Y.name}, turned`, [Y],
-        { positions, start, step: config.position_step }));
+        { positions, start, step: config.position_step, base: config.rotary_base }));
       K = withEarlier(K);
       let S = make("scores", `${name}scores`, [Q, K], { scale: config.scale ?? config.d_k ** -0.5 });
       if (positions.bias) {
         const table = positions.param ? [param(`layer ${layer}`, "attention", positions.param)] : [];
         S = make("bias", `${name}scores and distances`, [S, ...table], { positions, head, start });
       }
-      S = make("mask", `${name}masked scores`, [S], { start, alone: done === "itself" });
+      S = make("mask", `${name}masked scores`, [S], { start, window: done === "itself" ? 1 : config.window ?? Infinity });
       const P = make("softmax", `${name}weights`, [S]);
       let V = withEarlier(project("V", keyHead));
       if (typeof done === "function") V = leaf(`${V.name}, replaced`, done(V.value));

@@ -1,8 +1,8 @@
 """What the numbers of measure.py are to be compared with: other sentences, single nouns, later layers held.
 
-    .venv/bin/python -m recordings.minilm.controls FOLDER
+    .venv/bin/python -m recordings.minilm.controls
 
-reads MiniLM from FOLDER as measure.py does, and writes minilm_controls.json in attn/data/recordings. A first version
+writes minilm_controls.json in attn/data/recordings. A first version
 measured more, as that of measure.py did. A list of three called "t interval", or under "self-repair", is a mean of the
 means of first nouns, and its bounds by Student's t; other lists of three have bounds as those of measure.py. Either way
 nouns are drawn, and frames and adjectives are fixed.
@@ -64,4 +64,4 @@ def report_set(model, pairs, best):
 
 
 if __name__ == "__main__":
-    record(__file__, __doc__, minilm_controls=(findings, {}))
+    record(__file__, minilm_controls=(findings, {}))

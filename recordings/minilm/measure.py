@@ -1,12 +1,11 @@
 """What MiniLM, a model that many use, does with the sentences of this course: recordings for the chapters.
 
-    .venv/bin/pip install safetensors tokenizers
-    .venv/bin/python -m recordings.minilm.measure FOLDER
+    make models
+    .venv/bin/python -m recordings.minilm.measure
 
-reads model.safetensors and tokenizer.json from FOLDER, has the model read what sentences.yml lists, and writes
-minilm.json and minilm_patterns.json in attn/data/recordings. A first version measured more, which no page shows; the
-minilm.json that the chapters read is of that version, and holds it as well. What these numbers are to be compared with
-is measured by controls.py.
+has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in attn/data/recordings. A
+first version measured more, which no page shows; the minilm.json that the chapters read is of that version, and holds
+it as well. What these numbers are to be compared with is measured by controls.py.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 groups are drawn anew from these, with replacement. Groups are
@@ -16,11 +15,10 @@ groups are drawn anew from these, with replacement. Groups are
 - sentences for sinks.
 For few groups such bounds are too close to each other. controls.py records by how much.
 
-"By layer" begins with what enters layer 1. Heads are named layer.head. "Off" is zero ablation, "mean" is mean ablation
+"By layer" begins with what enters layer 1. Heads are named L4H3. "Off" is zero ablation, "mean" is mean ablation
 and "swapped" is resample ablation with the other sentence of the pair.
 """
 
-import sys
 import time
 from importlib.metadata import version
 
@@ -55,12 +53,12 @@ def findings(model):
     }
 
 
-def record(script, doc, **measures):
-    """Measure MiniLM, of the folder that the command names, and write the recordings: by name what measures one, and
-    what else it says. Each has the fingerprint of the weights."""
-    if len(sys.argv) != 2:
-        sys.exit(doc)
-    model = Model(*read_minilm(sys.argv[1]))
+def record(script, **measures):
+    """Measure MiniLM and write the recordings: by name what measures one, and what else it says.
+
+    Each has the fingerprint of the weights.
+    """
+    model = Model(*read_minilm())
     versions = {package: version(package) for package in ("safetensors", "tokenizers")}
     for name, (measure, more) in measures.items():
         about = {"source": SOURCE, "licence": LICENCE, "start": time.time(), "versions": versions}
@@ -69,4 +67,4 @@ def record(script, doc, **measures):
 
 
 if __name__ == "__main__":
-    record(__file__, __doc__, minilm=(findings, {}), minilm_patterns=(patterns, {"levels": LEVELS}))
+    record(__file__, minilm=(findings, {}), minilm_patterns=(patterns, {"levels": LEVELS}))

