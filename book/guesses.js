@@ -60,7 +60,6 @@ function holdBack(place) {
   const cell = place.closest(".cell");
   const sentence = cell.previousElementSibling;
   sentence.id ||= `guess-${guess.id}`;
-  place.firstElementChild.removeAttribute("aria-label");
   place.firstElementChild.setAttribute("aria-labelledby", sentence.id);
   moveKept(`${chapter}?${sentence.textContent}`, guess.name());
   guess.recall();

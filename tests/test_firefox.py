@@ -68,6 +68,9 @@ def firefox(tmp_path):
             raise
 
 
+PASS = """document.querySelectorAll(".attn-guess .attn-link").forEach((pass) => pass.click())"""  # and see the results
+
+
 @pytest.fixture
 def same_look(firefox):
     """Open the page of Chromium in Firefox as well, and say whether the figures look alike."""
@@ -83,8 +86,8 @@ def same_look(firefox):
         firefox("WebDriver:Navigate", url=page.url)
         unfold = "document.querySelectorAll('details.attn-side').forEach((side) => (side.open = true))"
         firefox("WebDriver:ExecuteScript", script=unfold, args=[])
-        for button in found(".attn-guess .attn-link"):  # what a guess hides is shown
-            firefox("WebDriver:ElementClick", id=button)
+        firefox("WebDriver:ExecuteScript", script=PASS, args=[])
+        page.evaluate(PASS)
         for button in page.locator(".attn-load").element_handles():  # of a figure whose model comes on request
             button.click()
             button.wait_for_element_state("hidden")
