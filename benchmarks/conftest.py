@@ -1,19 +1,5 @@
 """Print what was measured beside what is to be reached."""
 
-import pytest
-
-LINES = pytest.StashKey()
-
-
-def pytest_configure(config):
-    config.stash[LINES] = []
-
-
-@pytest.fixture
-def report(request):
-    """Keep a line for the end."""
-    return request.config.stash[LINES].append
-
 
 def pytest_terminal_summary(terminalreporter, config):
     rows, floor = {}, {}
@@ -36,4 +22,3 @@ def pytest_terminal_summary(terminalreporter, config):
         least = sum(row[kind] * floor.get(kind, 0) for kind in ("flops", "exps"))
         above = f"{ours / least:>10.2f}" if least else f"{'':>10}"
         say(f"{name:<40}{1000 * ours:>9.2f} ms{1000 * theirs:>9.2f} ms{ratio}{above}  {row['note']}")
-    say("\n" + "\n".join(config.stash[LINES]) + "\nPages as by http with the processor slowed four times.")
