@@ -73,9 +73,9 @@ def cache_folder():
     return ROOT / "_build" / ".jupyter_cache" / digest(*package, "book/draw.py", "requirements.txt")[:16]
 
 
-def executed(path):
-    """Return a chapter with the outputs that the cache has for its cells."""
-    return get_cache(cache_folder()).merge_match_into_notebook(read(path))[1]
+def executed(path, folder):
+    """Return a chapter with the outputs that the cache in a folder has for its cells."""
+    return get_cache(folder).merge_match_into_notebook(read(path))[1]
 
 
 def fill_cache():

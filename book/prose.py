@@ -8,7 +8,7 @@ import yaml
 from sphinx.util import logging
 
 from . import ROOT, chapters, number_of
-from .execute import executed, read
+from .execute import executed
 
 GUESSES = re.compile(r'<div data-(?:explorable="guess"|answer=)')
 CLOCK = "clock"  # tag of a cell whose output depends on the clock
@@ -69,15 +69,15 @@ def questions(cell):
     return [question for match in found if match for question in json.loads(match[1])["questions"]]
 
 
-def unprinted(notebook, executed):
-    """Return by number the sentence of a chapter that tells it, where its code cells, once executed, do not show it.
+def unprinted(notebook):
+    """Return by number the sentence of an executed chapter that tells it, where its code cells do not show it.
 
     A question, its right answer and all explanations are prose; a wrong answer may be any.
     """
-    asked = [question for cell in executed.cells for question in questions(cell)]
+    asked = [question for cell in notebook.cells for question in questions(cell)]
     said = [[q["ask"], q["answers"][q["right"]]["text"], *(answer["why"] for answer in q["answers"])] for q in asked]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"] + list(itertools.chain(*said))
-    return missing(texts, shown(cell for cell in executed.cells if not questions(cell)))
+    return missing(texts, shown(cell for cell in notebook.cells if not questions(cell)))
 
 
 def missing(texts, numbers):
@@ -97,9 +97,10 @@ def missing(texts, numbers):
 def warn_of_numbers(app, env):
     """Warn of each number that the book tells and that the chapters, as they were executed here, do not print."""
     warn = logging.getLogger(__name__).warning
-    found = {path: executed(path) for path in chapters() if f"chapters/{path.stem}" in env.found_docs}
+    cache, pages = app.config.nb_execution_cache_path, env.found_docs
+    found = {path: executed(path, cache) for path in chapters() if f"chapters/{path.stem}" in pages}
     for path, run in found.items():
-        for number, sentence in unprinted(read(path), run).items():
+        for number, sentence in unprinted(run).items():
             warn("no cell prints %g, told in %r", number, sentence, location=f"chapters/{path.stem}")
     for row in yaml.safe_load((ROOT / "chapters" / "ledger.yml").read_text(encoding="utf-8")):
         cells = [cell for path, run in found.items() if number_of(path) in row["shown"] for cell in run.cells]

@@ -83,7 +83,7 @@ def test_every_code_cell_has_been_executed_in_order(path):
 
 @each(CHAPTERS)
 def test_a_number_in_prose_is_printed_by_a_cell(path):
-    assert unprinted(read(path), read(path)) == {}, "told, but printed by no cell: print them, or take them out"
+    assert unprinted(read(path)) == {}, "told, but printed by no cell: print them, or take them out"
 
 
 def test_a_number_that_no_cell_prints_is_found():
@@ -95,7 +95,7 @@ def test_a_number_that_no_cell_prints_is_found():
         f" $x^{{0.75}}$ is `0.5` and 13, or 1110 in revision `2220a243{'0' * 32}`.\n\n```python\n77.7\n```"
     )
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(told), code])
-    assert set(unprinted(notebook, notebook)) == {12.5, 0.75, 0.5, 13, 1110, 2000, 2048, 1990}
+    assert set(unprinted(notebook)) == {12.5, 0.75, 0.5, 13, 1110, 2000, 2048, 1990}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_number_that_no_cell_prints_is_found():
 def test_a_number_counts_as_shown_where_a_reader_sees_it(source, tags, found):
     code = nbformat.v4.new_code_cell(source, metadata={"tags": tags})
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("After 400 steps."), code])
-    assert set(unprinted(notebook, notebook)) == found
+    assert set(unprinted(notebook)) == found
 
 
 def test_the_right_answer_of_a_question_stands_first_second_and_third_about_as_often():
@@ -124,7 +124,7 @@ def test_a_question_is_prose_but_its_wrong_answers_are_not():
     asked = nbformat.v4.new_code_cell("SelfCheck(55, 66)", outputs=[output])
     code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
     notebook = nbformat.v4.new_notebook(cells=[code, asked])
-    assert set(unprinted(notebook, notebook)) == {55, 66}
+    assert set(unprinted(notebook)) == {55, 66}
 
 
 @pytest.mark.parametrize(
