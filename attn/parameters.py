@@ -356,7 +356,7 @@ def _gpt3(n_layers, d_model, n_heads, d_k):
 
 
 # Brown et al. 2020, table 2.1. In two of its rows the heads do not fill d_model: XL prints 24 heads of 128 numbers for
-# 2,048, which would make 1.5 billion parameters, and 13B prints 5,140 for 40 heads of 128. Here they do.
+# 2,048, and 13B prints 5,140 for 40 heads of 128. Here they do, and then all totals are those of the paper's table D.1.
 GPT3 = {
     "Small": _gpt3(12, 768, 12, 64),
     "Medium": _gpt3(24, 1024, 16, 64),

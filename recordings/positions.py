@@ -19,6 +19,9 @@ EVERY, SEEDS, STEPS = 100, range(5), 1500
 LETTERS, LENGTH = 10, 16
 APART = np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)))
 FAR, MIDDLE = APART >= LENGTH, (APART > 2) & (APART < LENGTH)
+# In heads of 16 the first pair has turned three times after 18.8 places, and the second once after 19.9: so far beyond
+# two back, on either side, both hands stand nearly as they do two back.
+ROUND = np.isin(np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)) - 2), [18, 19, 20])
 REACH = 2 * LENGTH - 1  # the largest distance of a long text
 DISTANCES = np.abs(np.arange(-REACH, REACH + 1))  # of the entries of a table that reaches so far
 WAYS = {
@@ -29,10 +32,11 @@ WAYS = {
     "relative, far": {"positions": "relative", "max_distance": REACH},
     "rotary": {"positions": "rotary"},
 }
-ALIBI = {  # one slope for each head; the last pair is what Press et al. 2022 give two heads
+ALIBI = {  # one slope for each head; the third pair is what Press et al. 2022 give two heads
     "ALiBi, slopes 1 and 1/2": (1, 1 / 2),
     "ALiBi, slopes 2 and 1": (2, 1),
     "ALiBi, slopes 1/16 and 1/256": (1 / 16, 1 / 256),
+    "ALiBi, eight slopes": tuple(2.0 ** -np.arange(1, 9)),  # what Press et al. 2022 give eight heads
 }
 NEVER_ASKED = {"place 10": (9,), "places 8 to 12": (7, 8, 9, 10, 11)}  # counted from 0
 
@@ -52,18 +56,34 @@ def again(rng, n_rows, length):
 TASKS, MODELS = {"two back": two_back, "again": again}, {"encoder": encoder, "decoder": decoder}
 KINDS = {f"{task}, {way}": (task, way, "encoder", 1) for task in TASKS for way in WAYS}
 KINDS |= {f"two back, none, causal, {n} layers": ("two back", "none", "decoder", n) for n in (1, 2, 4)}
-KINDS |= {f"two back, {way}, causal": ("two back", way, "decoder", 1) for way in [*list(WAYS)[1:], *ALIBI]}
+KINDS |= {f"two back, {way}, causal": ("two back", way, "decoder", 1) for way in [*list(WAYS)[1:], *list(ALIBI)[:3]]}
 KINDS |= {"two back, ALiBi, slopes 1 and 1/2": ("two back", "ALiBi, slopes 1 and 1/2", "encoder", 1)}
 KINDS |= {
     f"two back, {way}, {named} never asked": ("two back", way, "encoder", 1, places)
     for named, places in NEVER_ASKED.items()
     for way in ("learned", "sinusoid", "relative", "rotary")
 }
+HEADS = {f"heads of {d_k}": {"d_k": d_k} for d_k in (4, 8, 12, 24, 32, 64)}  # those of the other models have 16
+HEADS |= {f"heads of {d_k}, width 64": {"d_k": d_k, "d_model": 64, "d_ff": 128} for d_k in (16, 32)}
+HEADS |= {f"base {base:,}": {"rotary_base": base} for base in (1_000, 500_000)}
+KINDS |= {
+    f"two back, rotary{mask}, {named}": ("two back", "rotary", model, 1, (), others)
+    for mask, model in {"": "encoder", ", causal": "decoder"}.items()
+    for named, others in HEADS.items()
+}
+KINDS |= {
+    f"two back, ALiBi, eight slopes, causal, width {width}": (
+        "two back", "ALiBi, eight slopes", "decoder", 1, (), {"d_model": width, "n_heads": 8, "d_ff": 2 * width}
+    )
+    for width in (32, 64)
+}  # fmt: skip
 
 
-def sizes(way, n_layers):
+def sizes(way, n_layers, **others):
+    """Return the config of a way; `others` are other sizes than those of most models."""
+    of_most = {"d_model": 32, "n_heads": 2, "d_ff": 64}
     return TransformerConfig(
-        vocab_size=LETTERS, d_model=32, n_heads=2, n_layers=n_layers, d_ff=64,
+        vocab_size=LETTERS, n_layers=n_layers, **of_most | others,
         **WAYS["relative, far" if way in ALIBI else way],
         activation="relu", biases="mlp", unembedding="separate",
     )  # fmt: skip
@@ -131,14 +151,17 @@ def far_biases(right, params):
     return {"middle biases": round(float(middle[middle != 0].mean()), 2), "long, far biases": shares}
 
 
-def learn(seed, task, way, model, n_layers, unasked=(), n_taken=None):
+def learn(seed, task, way, model, n_layers, unasked=(), others=(), n_taken=None):
     """Return the losses and the shares right at both lengths. At the end, the share by place in long texts; the share
     if the letters are read in a wrong order; and the shares in long texts if no token may look further than in
-    training, or at a middle distance. For "two back" with a long table, also what its far biases do.
+    training, or at a middle distance. For "two back" with a long table, also what its far biases do; with rotary
+    positions, the shares if no token may look where two hands have come round, or at none of the other far places.
 
     `unasked`: the places at which training asks nothing; if there are any, also the share by place in short texts.
+    `others`: as for `sizes`.
     """
-    rng, config, task, model = np.random.default_rng(seed), sizes(way, n_layers), TASKS[task], MODELS[model]
+    config = sizes(way, n_layers, **dict(others))
+    rng, task, model = np.random.default_rng(seed), TASKS[task], MODELS[model]
     params = untrained(rng, config, way)
     data = (without_places(task(rng, 32, LENGTH), unasked) for _ in range(STEPS))
     right = partial(share_right, model, config, task)
@@ -165,6 +188,9 @@ def learn(seed, task, way, model, n_layers, unasked=(), n_taken=None):
     }
     if way == "relative, far" and task is two_back:
         found |= far_biases(right, run.params)
+    if way == "rotary" and task is two_back:
+        found["long, none come round"] = right(2 * LENGTH, run.params, interventions=[Forbid(ROUND)])
+        found["long, only come round"] = right(2 * LENGTH, run.params, interventions=[Forbid(FAR & ~ROUND)])
     if unasked:
         found["short, by place"] = by_place(LENGTH)
     return found

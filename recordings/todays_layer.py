@@ -2,7 +2,7 @@
 
     .venv/bin/python -m recordings.todays_layer
 
-trains five models of each kind, and writes attn/data/recordings/todays_layer.json.
+trains five models of each kind at each of three learning rates, and writes attn/data/recordings/todays_layer.json.
 """
 
 import itertools
@@ -19,7 +19,8 @@ from recordings import gradients
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md"
 EVERY, SEEDS, STEPS = 50, range(5), 600
-LENGTH, ROWS, TESTED = 64, 8, 100
+RATES = (3e-3, 9e-3, 2.7e-2)
+LENGTH, ROWS = 64, 8
 GPT_2 = TransformerConfig(vocab_size=2048, d_model=96, n_heads=6, n_layers=3, n_positions=LENGTH)
 CHANGES = {  # each is made on top of those before it
     "RMSNorm": {"norm_type": "rms"},
@@ -32,17 +33,17 @@ CHANGES = {  # each is made on top of those before it
 ONE_BY_ONE = itertools.accumulate(CHANGES.values(), lambda config, change: replace(config, **change), initial=GPT_2)
 CONFIGS = dict(zip(["GPT-2", *CHANGES], ONE_BY_ONE))
 CONFIGS["no positions"] = replace(CONFIGS["no biases"], positions="none", n_positions=None)
-RATES = {"a third of the rate": 1e-3, "": 3e-3, "three times the rate": 9e-3}
-ENDS = ["GPT-2", list(CHANGES)[-1]]
-KINDS = {name: (name, RATES[""]) for name in CONFIGS}
-KINDS |= {f"{name}, {rate}": (name, RATES[rate]) for name in ENDS for rate in RATES if rate}
-LARGE, SMALL = GPT_2.d_model**0.5, GPT_2.d_model**-0.5
-# Tied embeddings begin with a variance of 1 / d_model, others with 1: with this factor these begin like tied ones.
-KINDS |= {f"{ENDS[1]}, embeddings small at the start": (ENDS[1], RATES[""], SMALL)}
-# One table as large as that: divided by the same factor at the start, the last gain keeps the logits as they were.
-KINDS |= {"fewer key heads, embeddings large at the start": ("fewer key heads", RATES[""], LARGE, 1, SMALL)}
+# Tied embeddings begin with a variance of 1 / d_model, others with 1: this factor leads from the one to the other.
+LARGE = GPT_2.d_model**0.5
+HOW = {name: (name,) for name in CONFIGS}
 # A learned table of positions begins as large as the tied embeddings; here a tenth as large.
-KINDS |= {"no biases, positions small at the start": ("no biases", RATES[""], 1, 0.1)}
+HOW |= {"no biases, positions small at the start": ("no biases", {"positions": 0.1})}
+HOW |= {"separate unembedding, embeddings small at the start": ("separate unembedding", {"embedding": 1 / LARGE})}
+# Of one table that begins small, what is read is made large; of one that begins large, what it scores is made small.
+# Both are the same function at the start, and begin as "separate unembedding" does but for the second table.
+HOW |= {"one small table, made large when it is read": ("separate unembedding", {"embedding": 1 / LARGE}, LARGE, 1)}
+HOW |= {"one large table, its scores made small": ("separate unembedding", {}, 1, 1 / LARGE)}
+KINDS = {f"{kind}, {rate:g}": (rate, *how) for kind, how in HOW.items() for rate in RATES}
 TOKENIZER = novels.read_tokenizer()
 
 
@@ -51,36 +52,52 @@ def batch(tokens, rng):
     return (tokens[rng.integers(len(tokens) - LENGTH, size=(ROWS, 1)) + np.arange(LENGTH + 1)],)
 
 
-def loss_on(rows, config, params):
+def loss_on(rows, model, params):
     """Return the mean loss on rows, of which two dozen are read at a time."""
     parts = np.array_split(rows, -(-len(rows) // 24))
-    losses = [cross_entropy(decoder(params, config, part[:, :-1]), part[:, 1:])[0] for part in parts]
+    losses = [cross_entropy(model(params, part[:, :-1]), part[:, 1:])[0] for part in parts]
     return round(float(np.average(losses, weights=[len(part) for part in parts])), 4)
 
 
-def learn(seed, name, learning_rate, embeddings=1, positions=1, last_gain=1, n_taken=None):
-    """Return the losses in training and on some of the held-out text; at the end, on all of it: in nats per token.
+def with_both_tables(params, read, scored):
+    """Return the parameters with the one table twice: times `read` as embedding, times `scored` as unembedding."""
+    table = params["embedding"]
+    return {**params, "embedding": table * np.float32(read), "unembedding": {"W": table.T * np.float32(scored)}}
 
-    `embeddings`, `positions`, `last_gain`: what they are multiplied by at the start.
+
+def gradients_of_one_table(model, read, scored, params, rows):
+    """Return the loss and its gradients, those of both uses of the table added."""
+    loss, grads = gradients(model, with_both_tables(params, read, scored), rows)
+    grads["embedding"] = grads["embedding"] * read + grads.pop("unembedding")["W"].T * scored
+    return loss, grads
+
+
+def learn(seed, learning_rate, name, at_start=(), read=None, scored=None, n_taken=None):
+    """Return the losses in training; at the end, that on held-out text: in nats per token.
+
+    `at_start`: what is multiplied at the start, and by how much; `read`, `scored`: as for `with_both_tables`, if there
+    is one table that is used so.
     """
     config, tokens = CONFIGS[name], TOKENIZER.encode(novels.read_text())
     held = novels.rows_of(TOKENIZER.encode(novels.read_text("held out")), LENGTH + 1)
     params = init_transformer(np.random.default_rng(seed), config)
-    params["embedding"] *= np.float32(embeddings)
-    params["norm"]["gain"] *= np.float32(last_gain)
-    if positions != 1:
-        params["positions"] *= np.float32(positions)
-    run = train(
-        params, partial(gradients, lambda params, tokens: decoder(params, config, tokens)),
-        (batch(tokens, np.random.default_rng([seed, step])) for step in range(STEPS)), STEPS,
-        learning_rate=learning_rate, warm_up=60,
-        probe=partial(loss_on, held[:TESTED], config), probe_every=EVERY, n_taken=n_taken,
-    )  # fmt: skip
+    for part, factor in dict(at_start).items():
+        params[part] *= np.float32(factor)
+
+    def model(params, tokens):
+        return decoder(params, config, tokens)
+
+    descend, used = partial(gradients, model), dict
+    if read is not None:
+        del params["unembedding"]
+        descend = partial(gradients_of_one_table, model, read, scored)
+        used = partial(with_both_tables, read=read, scored=scored)
+    data = (batch(tokens, np.random.default_rng([seed, step])) for step in range(STEPS))
+    run = train(params, descend, data, STEPS, learning_rate=learning_rate, warm_up=60, n_taken=n_taken)
     return {
         "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
-        "held out": run.probes,
-        "all held out": loss_on(held, config, run.params),
+        "all held out": loss_on(held, model, used(run.params)),
     }
 
 

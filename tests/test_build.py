@@ -422,7 +422,8 @@ def test_a_chapter_that_does_not_exist_gets_a_sentence_with_those_that_do(tmp_pa
 @pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")
 @pytest.mark.parametrize("number", ["5", "05"])
 def test_a_chapter_is_named_by_its_number_with_or_without_the_zero(number):
-    command = ["make", "--no-print-directory", "--dry-run", "--old-file", ".venv/installed", "check", f"CHAPTER={number}"]
+    command = ["make", "--no-print-directory", "--dry-run", "--old-file", ".venv/installed", "check"]
+    command += [f"CHAPTER={number}"]
     run = subprocess.run(command, cwd=build.ROOT, capture_output=True, encoding="utf-8")
     assert run.stdout.endswith(" -k 05_\n") and "must be" not in run.stdout
 

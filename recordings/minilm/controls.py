@@ -2,14 +2,14 @@
 
     .venv/bin/python -m recordings.minilm.controls
 
-writes minilm_controls.json in attn/data/recordings. A first version
-measured more, as that of measure.py did. A list of three called "t interval", or under "self-repair", is a mean of the
-means of first nouns, and its bounds by Student's t; other lists of three have bounds as those of measure.py. Either way
-nouns are drawn, and frames and adjectives are fixed.
+writes minilm_controls.json in attn/data/recordings. A list of three called "t interval", or under "self-repair", is a
+mean of the means of first nouns, and its bounds by Student's t; other lists of three have bounds as in measure.py.
+Either way nouns are drawn, and frames and adjectives are fixed.
 """
 
 from attn.course.recordings import read_recording
 
+from .agents import agents
 from .anisotropy import anisotropy
 from .apples import keys_and_queries
 from .arithmetic import mean_interval, means_of_groups, plain, t_interval
@@ -17,7 +17,15 @@ from .cause import looks_at_the_adjective, looks_exchanged
 from .coverage import coverage
 from .measure import record
 from .model import HEADS, SENTENCES
-from .pairs import crossed_pairs, difference_of_differences, pairs_of, read_pairs, weights_from
+from .pairs import (
+    crossed_pairs,
+    difference_of_differences,
+    leaning,
+    pairs_from,
+    pairs_of,
+    read_pairs,
+    weights_from,
+)
 from .rests import rests
 from .self_repair import self_repair
 from .similarity import similarity
@@ -27,8 +35,15 @@ def findings(model):
     """Measure what belongs to the recorded heads, those chosen on the first half of the animals."""
     recorded = read_recording("minilm")["runs"]
     best, three = recorded["it"]["head"], recorded["it"]["before it"]["three heads"]
-    held = held_pairs()
+    held, kinds = held_pairs(), SENTENCES["it"]["other kinds"]
+    nouns = {which: " ".join(dict.fromkeys(pair.nouns[i] for pair in held)) for i, which in enumerate("ao")}
+    frames = list(dict.fromkeys(pair.frame for pair in held))
     return {
+        "other adjectives": by_adjectives(model, best, frames, **nouns, x=SENTENCES["it"]["other adjectives"]),
+        "other kinds": {
+            name: by_adjectives(model, best, kinds["frames"], **words) for name, words in kinds["fillings"].items()
+        },
+        "agents": agents(model),
         "crossed": {name: report_set(model, pairs, best) for name, pairs in crossed_pairs().items()},
         "self-repair": self_repair(model, held, best),
         "looks at the adjective": looks_at_the_adjective(model, held, best, three),
@@ -61,6 +76,20 @@ def report_set(model, pairs, best):
             "by first noun": plain(means_of_groups(values, groups)),
         },
     }
+
+
+def by_adjectives(model, best, frames, a, o, x):
+    """Return by pair of adjectives what a head does, and the lean of "it" in the last layer: means of all nouns."""
+    found = {}
+    for adjectives in x:
+        pairs = pairs_from(frames, a, o, [adjectives])
+        seen = read_pairs(model, pairs)
+        effect = difference_of_differences(weights_from("it", pairs, seen))[:, HEADS.index(best)]
+        found[" or ".join(adjectives)] = {
+            "difference of differences": plain(effect.mean()),
+            "lean": plain(leaning(pairs, seen)[:, -1].mean()),
+        }
+    return found
 
 
 if __name__ == "__main__":
