@@ -4,7 +4,7 @@ from attn.attention import causal_mask, scaled_dot_product_attention, softmax
 from attn.blockwise import blockwise_attention, online_softmax
 from attn.generation import generate
 from attn.heads import multi_head_attention
-from attn.interventions import Forbid, Replace, ReplaceValues, Trace, hold, switch_off
+from attn.interventions import Forbid, Replace, ReplaceMixtures, ReplaceValues, Trace, hold, switch_off
 from attn.parameters import TransformerConfig, count_parameters
 from attn.tape import Tape
 from attn.transformer import decoder, encoder, init_transformer
@@ -12,6 +12,7 @@ from attn.transformer import decoder, encoder, init_transformer
 __all__ = [
     "Forbid",
     "Replace",
+    "ReplaceMixtures",
     "ReplaceValues",
     "Tape",
     "Trace",

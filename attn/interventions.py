@@ -240,13 +240,43 @@ class ReplaceValues:
 
     def check(self, config):
         """Refuse a layer or a head that the model does not have."""
-        if self.layer not in range(1, config.n_layers + 1):
-            raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {self.layer!r}")
-        if self.head not in range(1, config.n_heads + 1):
-            raise ValueError(f"the head must be from 1 to {config.n_heads}, but is {self.head!r}")
+        _check_head(self, config)
 
 
-KINDS = (Forbid, Replace, ReplaceValues)
+@dataclass(frozen=True)
+class ReplaceMixtures:
+    """Let one head hand over other mixtures than its own: an intervention for `encoder` and `decoder`.
+
+    Parameters
+    ----------
+    place : int, slice, or array of bool, shape (..., n)
+        The positions that ask, whose mixtures are replaced; with a cache, among the tokens of this run.
+    values : array, shape (d_v,) or (..., n, d_v)
+        What the head hands over there, before it is multiplied by W_O, such as `weights @ V` of another run's trace.
+    layer : int
+        The layer, from 1 on.
+    head : int
+        The head, from 1 on.
+    """
+
+    place: int | slice | np.ndarray
+    values: np.ndarray
+    layer: int
+    head: int
+
+    def check(self, config):
+        """Refuse a layer or a head that the model does not have."""
+        _check_head(self, config)
+
+
+def _check_head(one, config):
+    if one.layer not in range(1, config.n_layers + 1):
+        raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {one.layer!r}")
+    if one.head not in range(1, config.n_heads + 1):
+        raise ValueError(f"the head must be from 1 to {config.n_heads}, but is {one.head!r}")
+
+
+KINDS = (Forbid, Replace, ReplaceValues, ReplaceMixtures)
 
 
 def check_interventions(interventions, config):
@@ -256,7 +286,8 @@ def check_interventions(interventions, config):
     interventions = tuple(interventions)
     for one in interventions:
         if not isinstance(one, KINDS):
-            raise TypeError(f"an intervention is a Forbid, a Replace or a ReplaceValues, but this is {one!r}")
+            names = ", ".join(kind.__name__ for kind in KINDS)
+            raise TypeError(f"an intervention is one of {names}, but this is {one!r}")
         one.check(config)
     return interventions
 
@@ -279,10 +310,10 @@ def replace_rows(X, interventions, layer, after="mlp"):
     return X
 
 
-def replace_values(V, interventions, layer):
-    """Return the values V of all heads, shape (..., n_heads, n, d_v), with those that are put in their places."""
+def replace_values(V, interventions, layer, kind=ReplaceValues):
+    """Return values or mixtures of all heads, shape (..., n_heads, n, d_v), with those that are put in their places."""
     for one in interventions:
-        if isinstance(one, ReplaceValues) and one.layer == layer:
+        if isinstance(one, kind) and one.layer == layer:
             V = _put_values(V, one.place, one.values, one.head - 1)
     return V
 

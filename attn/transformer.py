@@ -15,6 +15,7 @@ from attn.heads import project_into_heads, project_out_of_heads, share_heads
 from attn.interventions import (
     AttentionTrace,
     LayerTrace,
+    ReplaceMixtures,
     check_interventions,
     forbid_edges,
     open_trace,
@@ -89,7 +90,7 @@ def encoder(params, config, tokens, *, mask=None, token_types=None, intervention
         False for padding, which nobody may attend to; positions are counted from the first token that is none.
     token_types : array of int, shape (..., n), optional
         Which row of `token_types` each token gets; default: the first.
-    interventions : sequence of Forbid, Replace and ReplaceValues
+    interventions : sequence of Forbid, Replace, ReplaceValues and ReplaceMixtures
 
     Returns
     -------
@@ -129,7 +130,7 @@ def decoder(
     last : bool
         Whether only the last token is asked what comes next, as when a text is continued: a matrix of the size of
         the embedding then meets one row.
-    interventions : sequence of Forbid, Replace and ReplaceValues
+    interventions : sequence of Forbid, Replace, ReplaceValues and ReplaceMixtures
 
     Returns
     -------
@@ -211,7 +212,9 @@ def _self_attention(X, p, config, *, mask, number, cache, start, interventions):
         K, V = cache.extend(number, K, V)
     V = replace_values(share_heads(V, config.n_heads), interventions, number)
     sizes = config.n_heads, Q.shape[-2], K.shape[-2]
-    return _attend(Q, K, V, p, config, forbid_edges(mask, interventions, number, sizes), positions.bias(p, *sizes))
+    mask = forbid_edges(mask, interventions, number, sizes)
+    handed_over = partial(replace_values, interventions=interventions, layer=number, kind=ReplaceMixtures)
+    return _attend(Q, K, V, p, config, mask, positions.bias(p, *sizes), handed_over)
 
 
 def _cross_attention(X, p, config, *, mask, context):
@@ -222,12 +225,13 @@ def _project(X, p, name):
     return project_into_heads(X, p[f"W_{name}"], p.get(f"b_{name}"))
 
 
-def _attend(Q, K, V, p, config, mask, bias=None):
-    """Return what all heads write together, and an AttentionTrace."""
+def _attend(Q, K, V, p, config, mask, bias=None, handed_over=lambda mixtures: mixtures):
+    """Return what all heads write together, of the mixtures that they hand over, and an AttentionTrace."""
     K, V = share_heads(K, config.n_heads), share_heads(V, config.n_heads)
     scale = config.d_k**-0.5 if config.scale is None else config.scale
     mixtures, weights = scaled_dot_product_attention(Q, K, V, mask if bias is None else masked(bias, mask), scale=scale)
-    return project_out_of_heads(mixtures, p["W_O"], p.get("b_O")), AttentionTrace(Q, K, V, weights, scale, bias)
+    update = project_out_of_heads(handed_over(mixtures), p["W_O"], p.get("b_O"))
+    return update, AttentionTrace(Q, K, V, weights, scale, bias)
 
 
 def _mlp(X, p, config):

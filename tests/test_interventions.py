@@ -6,7 +6,7 @@ from differences import central_differences
 from numpy.testing import assert_allclose, assert_array_equal
 from test_transformer import small, tokens
 
-from attn import Forbid, Replace, ReplaceValues, Tape, Trace, decoder, encoder, hold, switch_off
+from attn import Forbid, Replace, ReplaceMixtures, ReplaceValues, Tape, Trace, decoder, encoder, hold, switch_off
 from attn.generation import Cache
 from attn.positions import relative_bias
 from attn.training import cross_entropy
@@ -179,11 +179,47 @@ def test_values_of_another_run_are_put_in_place_by_place_and_with_a_cache():
     assert np.abs(expected - at_once).max() > 0.01
 
 
+@pytest.mark.parametrize("n_key_heads", [None, 1])
+def test_mixtures_of_another_run_change_what_one_head_hands_over_at_some_queries(n_key_heads):
+    config, params = small(positions="rotary", n_key_heads=n_key_heads)
+    with Trace() as other:
+        wanted = decoder(params, config, (tokens() + 3) % 11)
+    with Trace() as plain:
+        decoder(params, config, tokens())
+    seen, given = plain.layers[1].attention, other.layers[1].attention
+    mixtures = (given.weights @ given.V)[:, 1]
+    with Trace() as trace:
+        decoder(params, config, tokens(), interventions=[ReplaceMixtures(slice(4, 6), mixtures, 2, 2)])
+    update = np.zeros_like(plain.layers[1].after_attention)
+    update[:, 4:6] = (mixtures - (seen.weights @ seen.V)[:, 1])[:, 4:6] @ params["layer 2"]["attention"]["W_O"][1]
+    assert_allclose(trace.layers[1].after_attention, plain.layers[1].after_attention + update, atol=1e-12)
+    assert np.abs(update[:, 4:6]).max() > 0.01
+    of_all = [
+        ReplaceMixtures(slice(None), (layer.attention.weights @ layer.attention.V)[:, head - 1], number, head)
+        for number, layer in enumerate(other.layers, start=1)
+        for head in (1, 2, 3)
+    ]
+    entered = Replace(slice(None), other.embedded[0], 0)
+    assert_allclose(decoder(params, config, tokens(), interventions=[entered, *of_all]), wanted, atol=1e-12)
+
+
+def test_a_mixture_is_put_in_where_this_run_asks_also_with_a_cache():
+    config, params = small()
+    last, cache = np.arange(4.0), Cache()
+    expected = decoder(params, config, tokens(), interventions=[ReplaceMixtures(6, last, 1, 3)])
+    decoder(params, config, tokens()[:, :6], cache=cache)
+    one = decoder(params, config, tokens()[:, 6:], cache=cache, interventions=[ReplaceMixtures(0, last, 1, 3)])
+    assert_allclose(one[:, 0], expected[:, 6], atol=1e-12)
+    with pytest.raises(ValueError, match="nothing to replace at 6 in a text of 1 tokens"):
+        decoder(params, config, tokens()[:, 6:], cache=cache, interventions=[ReplaceMixtures(6, last, 1, 3)])
+
+
 def test_gradients_go_through_interventions():
     config, params = small()
     stream, rows = np.random.default_rng(8).normal(size=12), tokens(4)[:2]
     interventions = [
         Forbid([(3, 1)], layer=1), switch_off(2, 2), Replace(2, stream, 1), ReplaceValues(0, stream[:4], 2, 1),
+        ReplaceMixtures(1, stream[4:8], 2, 3),
     ]  # fmt: skip
 
     def loss():
@@ -255,6 +291,7 @@ def test_gradients_reach_the_values_that_are_put_in_and_not_those_that_stood_the
         (lambda c, p: decoder(p, c, [0], interventions=[Replace(0, 1, 0, "attention")]), r"no attention before it"),
         (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 3, 1)]), r"layer must be from 1 to 2"),
         (lambda c, p: decoder(p, c, [0], interventions=[ReplaceValues(0, 1, 1, 0)]), r"from 1 to 3, but is 0"),
+        (lambda c, p: decoder(p, c, [0], interventions=[ReplaceMixtures(0, 1, 3, 1)]), r"layer must be from 1 to 2"),
         (
             lambda c, p: decoder(p, c, [0, 1], interventions=[ReplaceValues(slice(2, 4), 1, 1, 1)]),
             r"nothing to replace at slice\(2, 4, None\) in a text of 2 tokens",
@@ -287,7 +324,7 @@ def test_what_does_not_fit_is_refused(call, message):
 
 def test_what_is_no_intervention_is_refused():
     config, params = small()
-    with pytest.raises(TypeError, match=r"a Forbid, a Replace or a ReplaceValues, but this is \(1, 0\)"):
+    with pytest.raises(TypeError, match=r"ReplaceValues, ReplaceMixtures, but this is \(1, 0\)"):
         decoder(params, config, [0], interventions=[(1, 0)])
     with pytest.raises(TypeError, match="interventions come in a list, but this is a single Forbid"):
         decoder(params, config, [0], interventions=switch_off(1, 1))

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from attn import Forbid, Replace, Trace, encoder, switch_off
+from attn import Forbid, ReplaceMixtures, Trace, encoder, switch_off
 from attn.course.minilm import encode
-from attn.heads import project_out_of_heads
 from attn.interventions import named_head
-from attn.layers import layer_norm
 
 SENTENCES = yaml.safe_load((Path(__file__).parent / "sentences.yml").read_text(encoding="utf-8"))
 N_LAYERS, N_HEADS = 6, 12
@@ -104,21 +102,8 @@ def together(model, changed):
 def with_mixture(model, name, mixture):
     """Return the model with a head whose mixture of values is given: the same for all tokens, shape (d_k,), or for each
     token of one text, shape (n, d_k)."""
-    layer, head = named_head(name)
-    attention = model.params[f"layer {layer}"]["attention"]
-
-    def interventions(texts):
-        with Trace() as trace:
-            ids = np.stack([text.ids for text in texts])
-            encoder(model.params, model.config, ids, interventions=[switch_off(layer, head)])
-        before = [trace.embedded[0], *(one.after_mlp for one in trace.layers)][layer - 1]
-        seen = trace.layers[layer - 1].attention
-        others = project_out_of_heads(seen.weights @ seen.V, attention["W_O"], attention["b_O"])
-        stream = before + others + mixture @ attention["W_O"][head - 1]
-        normal = layer_norm(stream, **attention["norm"], epsilon=model.config.epsilon)
-        return [Replace(slice(None), normal, layer, "attention")]
-
-    return replace(model, interventions=interventions)
+    handed_over = [ReplaceMixtures(slice(None), mixture, *named_head(name))]
+    return replace(model, interventions=lambda texts: handed_over)
 
 
 def weights_and_values(model, sentence):
