@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from .arithmetic import mean_interval
+from recordings._arithmetic import mean_interval
+
 from .model import HEADS, SENTENCES, read
 
 

@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from .arithmetic import cosine, plain
+from recordings._arithmetic import cosine, plain
+
 from .model import SENTENCES, read
 
 RIDGE = 0.1  # of 0.001 to 10, all find as much in the active sentences, and from 0.1 on in the others

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .arithmetic import plain
+from recordings._arithmetic import plain
+
 from .model import SENTENCES, read
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from attn import Trace, encoder
 from attn.course.minilm import encode
+from recordings._arithmetic import cosine, mean_interval, plain
 
-from .arithmetic import cosine, mean_interval, plain
 from .model import SENTENCES, anchor, read, shuffled
 from .senses import N_SHUFFLED
 

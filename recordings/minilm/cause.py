@@ -6,8 +6,8 @@ import numpy as np
 
 from attn.course.minilm import encode
 from attn.interventions import named_head
+from recordings._arithmetic import mean_interval, plain
 
-from .arithmetic import mean_interval, plain
 from .model import (
     HEADS,
     N_HEADS,

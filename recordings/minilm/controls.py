@@ -8,11 +8,11 @@ Either way nouns are drawn, and frames and adjectives are fixed.
 """
 
 from attn.course.recordings import read_recording
+from recordings._arithmetic import mean_interval, means_of_groups, plain, t_interval
 
 from .agents import agents
 from .anisotropy import anisotropy
 from .apples import keys_and_queries
-from .arithmetic import mean_interval, means_of_groups, plain, t_interval
 from .cause import looks_at_the_adjective, looks_exchanged
 from .coverage import coverage
 from .measure import record

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .arithmetic import draws_of, plain
+from recordings._arithmetic import draws_of, plain
 
 N_TRIALS = 2000
 N_TEMPLATES = 4, 9, 10, 18, 27

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .arithmetic import mean_interval, plain
+from recordings._arithmetic import mean_interval, plain
+
 from .model import HEADS, N_HEADS, N_LAYERS, SENTENCES, read, without_heads
 
 LEVELS = "".join(chr(code) for code in [*range(35, 127), *range(161, 171)] if chr(code) != "\\")  # one a hundredth

@@ -5,7 +5,8 @@ from itertools import product
 
 import numpy as np
 
-from .arithmetic import cosine
+from recordings._arithmetic import cosine
+
 from .model import SENTENCES, read
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .arithmetic import cosine, mean_interval, plain
+from recordings._arithmetic import cosine, mean_interval, plain
+
 from .cause import before_it, cause
 from .model import HEADS, SENTENCES, shuffled
 from .pairs import difference_of_differences, leaning, pairs_of, read_pairs, weights_from

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .arithmetic import correlation, plain
+from recordings._arithmetic import correlation, plain
+
 from .heads import mean_weights
 from .model import N_HEADS, N_LAYERS, SENTENCES, read, weights_and_values
 

@@ -10,8 +10,8 @@ from attn.course.minilm import encode
 from attn.heads import project_into_heads, project_out_of_heads
 from attn.interventions import named_head
 from attn.layers import feed_forward, layer_norm
+from recordings._arithmetic import t_interval
 
-from .arithmetic import t_interval
 from .model import HEADS, N_LAYERS, Seen
 from .pairs import leaning
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from attn.course.minilm import encode
+from recordings._arithmetic import cosine, mean_interval, plain
 
-from .arithmetic import cosine, mean_interval, plain
 from .model import SENTENCES, anchor, read, shuffled
 
 N_SHUFFLED = 5

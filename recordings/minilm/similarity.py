@@ -1,6 +1,7 @@
 """What the vector of a sentence keeps, beside a plain average of embeddings."""
 
-from .arithmetic import cosine, plain
+from recordings._arithmetic import cosine, plain
+
 from .model import SENTENCES, read
 
 

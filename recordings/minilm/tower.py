@@ -4,7 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from .arithmetic import cosine, interval, mean_interval, plain
+from recordings._arithmetic import cosine, interval, mean_interval, plain
+
 from .model import SENTENCES, anchor, read
 
 N_DIRECTIONS = 300

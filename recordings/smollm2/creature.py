@@ -1,0 +1,105 @@
+"""A noun and its adjective, "it" and what comes after it: which look carries the answer, and what can be read where."""
+
+from itertools import permutations, product
+
+import numpy as np
+
+from attn import Forbid, Replace
+from recordings._arithmetic import cosine, interval, mean_interval, plain
+
+from .model import SENTENCES, lead
+
+COLOUR, NOUN = 1, 2  # the places of both words in each frame: A blue creature
+
+
+def creature(model):
+    """Return what is left of the effect of a colour on the answer with looks forbidden; what of it moves with a stream
+    that is put in, by layer; and in what share a probe reads the colour at the noun, by layer."""
+    about = SENTENCES["creature"]
+    pairs = list(permutations(range(len(about["colours"])), 2))
+    words = np.array([model.word(colour) for colour in about["colours"]])
+    parts = [frame_effects(model, rows_of(model, frame), words, pairs) for frame in about["frames"]]
+    whole = {name: np.array([part[name] for part in parts]) for name in parts[0]}  # (frames,) or (frames, layers + 1)
+    frames, full = range(len(parts)), whole.pop("effect")
+    return {
+        "frames": len(parts),
+        "colours": len(words),
+        "effect": mean_interval(full, frames),
+        **{
+            name: interval(lambda rows, part=part: part[rows].mean(axis=0) / full[rows].mean(), frames)
+            for name, part in whole.items()
+        },
+        "read at the noun, by layer": plain(readable(model, about["frames"]), 3),
+    }
+
+
+def rows_of(model, frame):
+    return model.encode([frame.format(colour) for colour in SENTENCES["creature"]["colours"]])
+
+
+def frame_effects(model, rows, words, pairs):
+    """Return by how much the answers differ between two colours, as they are and changed, in the mean of all pairs."""
+    one, other = np.transpose(pairs)
+    n = rows.shape[1]
+
+    def effect(done=()):
+        logits = model.logits(rows, done)
+        return np.mean(lead(logits[one], words[one], words[other]) - lead(logits[other], words[one], words[other])) / 2
+
+    def put_in(streams, place):
+        """Return how far the answer moves to the other colour with the other text's streams at a place."""
+        base = lead(model.logits(rows)[one], words[one], words[other])
+        moved = [
+            lead(model.logits(rows[one], [Replace(place, stream[other, place], layer)]), words[one], words[other])
+            for layer, stream in enumerate(streams)
+        ]
+        return [np.mean(base - leads) / 2 for leads in moved]
+
+    trace = model.trace(rows)
+    streams = [trace.embedded[0], *(layer.after_mlp for layer in trace.layers)]
+    between = [(query, COLOUR) for query in range(NOUN, n - 1)]
+    return {
+        "effect": effect(),
+        "the noun may not see the colour": effect([Forbid([(NOUN, COLOUR)])]),
+        "no word before the last may see it": effect([Forbid(between)]),
+        "the last word may not see it": effect([Forbid([(n - 1, COLOUR)])]),
+        "put in at the noun": put_in(streams, NOUN),
+        "put in at the colour": put_in(streams, COLOUR),
+        "put in at the last word": put_in(streams, n - 1),
+    }
+
+
+def readable(model, frames):
+    """Return in what share the colour is read from the noun's stream, by layer: the frame is left out, and the nearest
+    mean of the others is taken."""
+    traces = [model.trace(rows_of(model, frame)) for frame in frames]
+    streams = np.array([[t.embedded[0][:, NOUN], *(one.after_mlp[:, NOUN] for one in t.layers)] for t in traces])
+    streams = streams - streams.mean(axis=2, keepdims=True)  # (frames, layers + 1, colours, d_model)
+    right = []
+    for left_out in range(len(frames)):
+        means = np.delete(streams, left_out, axis=0).mean(axis=0)
+        near = cosine(streams[left_out][:, :, None], means[:, None])
+        right.append(near.argmax(axis=-1) == np.arange(near.shape[1]))
+    return np.mean(right, axis=(0, 2))
+
+
+def it(model):
+    """Return how far the adjective moves the answer between two nouns: in their sentence, and with neither noun in the
+    text; and whether the stream at "it" differs in any bit if only the adjective behind it does."""
+    about = SENTENCES["it"]
+    groups, inside, without, same = [], [], [], []
+    for text, (a, b), two in product(about["texts"], about["nouns"], about["adjectives"]):
+        answers = [[model.word(a)] * 2, [model.word(b)] * 2]
+        rows = model.encode([text.format(a=a, b=b, x=x) for x in two])
+        inside.append(np.subtract(*lead(model.logits(rows), *answers)))
+        alone = model.encode([about["without nouns"].format(x=x) for x in two])
+        without.append(np.subtract(*lead(model.logits(alone), *answers)))
+        groups.append(a)
+        trace, place = model.trace(rows), int(np.flatnonzero(rows[0] != rows[1])[0]) - 2
+        same.append(all(np.array_equal(*layer.after_mlp[:, place]) for layer in trace.layers))
+    return {
+        "pairs": len(groups),
+        "effect": mean_interval(inside, groups),
+        "with neither noun in the text": mean_interval(without, groups),
+        "equal to the last bit at it": bool(all(same)),
+    }

