@@ -16,7 +16,7 @@ from .apples import keys_and_queries
 from .cause import looks_at_the_adjective, looks_exchanged
 from .coverage import coverage
 from .measure import record
-from .model import HEADS, SENTENCES
+from .model import HEADS, SENTENCES, evened
 from .pairs import (
     crossed_pairs,
     difference_of_differences,
@@ -28,6 +28,7 @@ from .pairs import (
 )
 from .rests import rests
 from .self_repair import self_repair
+from .senses import right_by_model
 from .similarity import similarity
 
 
@@ -44,6 +45,9 @@ def findings(model):
             name: by_adjectives(model, best, kinds["frames"], **words) for name, words in kinds["fillings"].items()
         },
         "agents": agents(model),
+        "all weights equal": {
+            word: plain(right_by_model(evened(model), word)["word"].mean(axis=0)) for word in SENTENCES["senses"]
+        },
         "crossed": {name: report_set(model, pairs, best) for name, pairs in crossed_pairs().items()},
         "self-repair": self_repair(model, held, best),
         "looks at the adjective": looks_at_the_adjective(model, held, best, three),

@@ -125,6 +125,16 @@ def mean_mixtures(model, sentences):
     return dict(zip(HEADS, np.concatenate([mixtures(model, one) for one in sentences], axis=1).mean(axis=1)))
 
 
+def evened(model):
+    """Return the model with queries of zero, so that every token gives all others the same weight."""
+    params = dict(model.params)
+    for number in range(1, N_LAYERS + 1):
+        attention = dict(params[f"layer {number}"]["attention"])
+        attention |= {name: np.zeros_like(attention[name]) for name in ("W_Q", "b_Q")}
+        params[f"layer {number}"] = {**params[f"layer {number}"], "attention": attention}
+    return replace(model, params=params)
+
+
 def shuffled(model, seed):
     """Return the model with the numbers of each W_Q and each W_K in another order."""
     rng, params = np.random.default_rng(seed), dict(model.params)

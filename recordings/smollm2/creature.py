@@ -1,6 +1,6 @@
 """A noun and its adjective, "it" and what comes after it: which look carries the answer, and what can be read where."""
 
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 
@@ -16,9 +16,8 @@ def creature(model):
     """Return what is left of the effect of a colour on the answer with looks forbidden; what of it moves with a stream
     that is put in, by layer; and in what share a probe reads the colour at the noun, by layer."""
     about = SENTENCES["creature"]
-    pairs = list(permutations(range(len(about["colours"])), 2))
     words = np.array([model.word(colour) for colour in about["colours"]])
-    parts = [frame_effects(model, rows_of(model, frame), words, pairs) for frame in about["frames"]]
+    parts = [frame_effects(model, rows_of(model, frame), words) for frame in about["frames"]]
     whole = {name: np.array([part[name] for part in parts]) for name in parts[0]}  # (frames,) or (frames, layers + 1)
     frames, full = range(len(parts)), whole.pop("effect")
     return {
@@ -37,14 +36,14 @@ def rows_of(model, frame):
     return model.encode([frame.format(colour) for colour in SENTENCES["creature"]["colours"]])
 
 
-def frame_effects(model, rows, words, pairs):
-    """Return by how much the answers differ between two colours, as they are and changed, in the mean of all pairs."""
-    one, other = np.transpose(pairs)
-    n = rows.shape[1]
+def frame_effects(model, rows, words):
+    """Return by how much the answers differ between each colour and the next, as they are and changed: means."""
+    one, n = np.arange(len(words)), rows.shape[1]
+    other = np.roll(one, -1)
 
     def effect(done=()):
         logits = model.logits(rows, done)
-        return np.mean(lead(logits[one], words[one], words[other]) - lead(logits[other], words[one], words[other])) / 2
+        return np.mean(lead(logits[one], words[one], words[other]) - lead(logits[other], words[one], words[other]))
 
     def put_in(streams, place):
         """Return how far the answer moves to the other colour with the other text's streams at a place."""
@@ -53,7 +52,7 @@ def frame_effects(model, rows, words, pairs):
             lead(model.logits(rows[one], [Replace(place, stream[other, place], layer)]), words[one], words[other])
             for layer, stream in enumerate(streams)
         ]
-        return [np.mean(base - leads) / 2 for leads in moved]
+        return [np.mean(base - leads) for leads in moved]
 
     trace = model.trace(rows)
     streams = [trace.embedded[0], *(layer.after_mlp for layer in trace.layers)]

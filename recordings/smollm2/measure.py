@@ -1,11 +1,11 @@
-"""What SmolLM2, a model of language that people use, does with the sentences of this course: a recording for chapter 20.
+"""What SmolLM2, a model of language that people use, does with the sentences of this course: for chapter 20.
 
     make models
     .venv/bin/python -m recordings.smollm2.measure
 
 reads sentences.yml, and prose from the novels' held-out text, and writes smollm2.json and smollm2_wall.json in
-attn/data/recordings. It is an instruct model whose weights are rounded to four bits, those of the embedding to eight, and
-it may have read the novels.
+attn/data/recordings. It is an instruct model whose weights are rounded to four bits, those of the embedding to eight,
+and it may have read the novels.
 
 A list of three is a value and the bounds between which 95 % of the values lie if texts are drawn anew from these (pairs
 for the tasks and the capitals, frames for the creature, first nouns for "it"). "By layer" begins with what enters layer

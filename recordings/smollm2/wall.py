@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from attn import switch_off
-from attn.interventions import named_head
-from recordings._arithmetic import plain
-
-from .model import HEADS, SENTENCES, losses
+from .model import HEADS, SENTENCES
 
 LEVELS = "".join(chr(code) for code in range(35, 124) if chr(code) != "\\")  # 88 steps from no weight to all
 
