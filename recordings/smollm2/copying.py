@@ -6,9 +6,9 @@ from attn import switch_off
 from attn.interventions import named_head
 from recordings._arithmetic import mean_interval, plain
 
-from .model import HEADS, N_HEADS, N_LAYERS, handed_over, losses, mixtures
+from .model import HEADS, N_LAYERS, handed_over, losses, mixtures
 
-N_TEXTS, N_WORDS, N_RANDOM = 12, 25, 30
+N_TEXTS, N_WORDS, N_RANDOM = 24, 25, 30
 
 
 def words_of(model, rng, n):
@@ -38,9 +38,9 @@ def copying(model):
         return losses(model.logits(rows, done, last=False), rows)[:, again].mean(axis=1)
 
     first = losses(model.logits(rows, last=False), rows)[:, : N_WORDS - 1].mean(axis=1)
-    of_layers = [named_head(head)[0] for head in order[:5]]
-    randoms = [[f"L{layer}H{rng.integers(1, N_HEADS + 1)}" for layer in of_layers] for _ in range(N_RANDOM)]
-    off = [loss(rows, [switch_off(*named_head(head)) for head in set(heads)]).mean() for heads in randoms]
+    of_layers = [[head for head in order[20:] if named_head(head)[0] == named_head(one)[0]] for one in order[:5]]
+    randoms = [[str(rng.choice(heads)) for heads in of_layers] for _ in range(N_RANDOM)]
+    off = [loss(rows, [switch_off(*named_head(head)) for head in heads]).mean() for heads in randoms]
     mixed = [mixtures(model.trace(rows), layer) for layer in range(1, N_LAYERS + 1)]
 
     def given(heads):

@@ -28,7 +28,7 @@ def creature(model):
             name: interval(lambda rows, part=part: part[rows].mean(axis=0) / full[rows].mean(), frames)
             for name, part in whole.items()
         },
-        "read at the noun, by layer": plain(readable(model, about["frames"]), 3),
+        "read at the noun, after each layer": plain(readable(model, about["frames"]), 3),
     }
 
 
@@ -69,11 +69,11 @@ def frame_effects(model, rows, words):
 
 
 def readable(model, frames):
-    """Return in what share the colour is read from the noun's stream, by layer: the frame is left out, and the nearest
-    mean of the others is taken."""
+    """Return in what share the colour is read from the noun's stream after each layer: a frame is left out, and the
+    nearest mean of the others is taken."""
     traces = [model.trace(rows_of(model, frame)) for frame in frames]
-    streams = np.array([[t.embedded[0][:, NOUN], *(one.after_mlp[:, NOUN] for one in t.layers)] for t in traces])
-    streams = streams - streams.mean(axis=2, keepdims=True)  # (frames, layers + 1, colours, d_model)
+    streams = np.array([[layer.after_mlp[:, NOUN] for layer in trace.layers] for trace in traces])
+    streams = streams - streams.mean(axis=2, keepdims=True)  # (frames, layers, colours, d_model)
     right = []
     for left_out in range(len(frames)):
         means = np.delete(streams, left_out, axis=0).mean(axis=0)
@@ -94,8 +94,9 @@ def it(model):
         alone = model.encode([about["without nouns"].format(x=x) for x in two])
         without.append(np.subtract(*lead(model.logits(alone), *answers)))
         groups.append(a)
-        trace, place = model.trace(rows), int(np.flatnonzero(rows[0] != rows[1])[0]) - 2
-        same.append(all(np.array_equal(*layer.after_mlp[:, place]) for layer in trace.layers))
+        place = int(np.flatnonzero(rows[0] != rows[1])[0]) - 2
+        streams = [[layer.after_mlp[0, place] for layer in model.trace(row[None]).layers] for row in rows]
+        same.append(np.array_equal(*streams))
     return {
         "pairs": len(groups),
         "effect": mean_interval(inside, groups),
