@@ -4,7 +4,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from recordings._arithmetic import mean_interval, plain
+from recordings._arithmetic import interval, mean_interval, plain
 
 from .model import HEADS, N_HEADS, N_LAYERS, SENTENCES, differ, handed_over, lead, mixtures, not_from_the_last
 
@@ -23,13 +23,16 @@ def tasks(model):
 def one_task(model, texts, clues, nouns=None):
     groups = [rows_of(model, text, clues, nouns) for text in texts]
     parts = [effects(model, *group) for group in groups]
-    names, groups = list(parts[0]), np.repeat(range(len(texts)), [len(part["all layers"]) for part in parts])
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in names}
-    mean = whole["all layers"].mean()
-    shares = {name: mean_interval(values / mean, np.arange(len(groups))) for name, values in whole.items()}
+    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    whole = found["all layers"]
+    pairs = range(len(whole))
+    shares = {
+        name: interval(lambda rows, left=left: left[rows].mean() / whole[rows].mean(), pairs)
+        for name, left in found.items()
+    }
     return {
-        "pairs": len(groups),
-        "effect": mean_interval(whole["all layers"], np.arange(len(groups))),
+        "pairs": len(whole),
+        "effect": mean_interval(whole, pairs),
         "nowhere": shares["nowhere"],
         "this layer alone": [shares[f"only {layer}"] for layer in LAYERS],
         "all but this layer": [shares[f"but {layer}"] for layer in LAYERS],
@@ -81,7 +84,7 @@ def capitals(model):
         "judged": {
             wording: {
                 head: {
-                    "share of the way": mean_interval(one["share"], range(len(one["share"]))),
+                    "share of the way": mean_interval(one["share"], one["from"]),
                     "the other capital is ahead": int(np.sum(one["ahead"])),
                     "pairs": len(one["ahead"]),
                 }
@@ -108,7 +111,7 @@ def moved(model, wording, countries, heads):
         layer, number = (int(part) for part in head[1:].split("H"))
         given = handed_over(mixtures(trace, layer)[other][..., -1:, :], layer, number)
         leads = lead(behind([given]), words[other], words[one])
-        found[head] = {"share": (leads - base) / (goal - base), "ahead": leads > 0}
+        found[head] = {"share": (leads - base) / (goal - base), "ahead": leads > 0, "from": one}
     return found
 
 

