@@ -93,6 +93,7 @@ def capitals(model):
             for wording in judged_on["wordings"]
         },
         "France given Japan": example(model, best, neighbours),
+        "scores of the head": scores_of(model, best),
     }
 
 
@@ -127,6 +128,17 @@ def example(model, best, neighbours):
         found[head] = plain(likely(model.logits(rows[:1], [given]), words))
     looks = trace.layers[layer - 1].attention.weights[:, int(best.split("H")[1]) - 1, -1, 3]
     return {**found, "weight on the country": plain(looks, 3)}
+
+
+def scores_of(model, head):
+    """Return the tokens of "The capital of France is", and the scores of a head, shape (n, n)."""
+    rows = model.encode(["The capital of France is"])
+    layer, number = (int(part) for part in head[1:].split("H"))
+    scores = model.trace(rows).layers[layer - 1].attention.scores[0, number - 1]
+    return {
+        "tokens": [model.tokenizer.decode([token]).strip() for token in rows[0].tolist()],
+        "scores": plain(scores, 2),
+    }
 
 
 def likely(logits, words):
