@@ -218,7 +218,21 @@ class Replace:
 
 
 @dataclass(frozen=True)
-class ReplaceValues:
+class _InOneHead:
+    place: int | slice | np.ndarray
+    values: np.ndarray
+    layer: int
+    head: int
+
+    def check(self, config):
+        """Refuse a layer or a head that the model does not have."""
+        if self.layer not in range(1, config.n_layers + 1):
+            raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {self.layer!r}")
+        if self.head not in range(1, config.n_heads + 1):
+            raise ValueError(f"the head must be from 1 to {config.n_heads}, but is {self.head!r}")
+
+
+class ReplaceValues(_InOneHead):
     """Let one head mix other values, with the weights that it has: an intervention for `encoder` and `decoder`.
 
     Parameters
@@ -233,18 +247,8 @@ class ReplaceValues:
         The head, from 1 on.
     """
 
-    place: int | slice | np.ndarray
-    values: np.ndarray
-    layer: int
-    head: int
 
-    def check(self, config):
-        """Refuse a layer or a head that the model does not have."""
-        _check_head(self, config)
-
-
-@dataclass(frozen=True)
-class ReplaceMixtures:
+class ReplaceMixtures(_InOneHead):
     """Let one head hand over other mixtures than its own: an intervention for `encoder` and `decoder`.
 
     Parameters
@@ -258,22 +262,6 @@ class ReplaceMixtures:
     head : int
         The head, from 1 on.
     """
-
-    place: int | slice | np.ndarray
-    values: np.ndarray
-    layer: int
-    head: int
-
-    def check(self, config):
-        """Refuse a layer or a head that the model does not have."""
-        _check_head(self, config)
-
-
-def _check_head(one, config):
-    if one.layer not in range(1, config.n_layers + 1):
-        raise ValueError(f"the layer must be from 1 to {config.n_layers}, but is {one.layer!r}")
-    if one.head not in range(1, config.n_heads + 1):
-        raise ValueError(f"the head must be from 1 to {config.n_heads}, but is {one.head!r}")
 
 
 KINDS = (Forbid, Replace, ReplaceValues, ReplaceMixtures)

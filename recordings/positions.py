@@ -17,11 +17,12 @@ from attn.training import cross_entropy, train
 SOURCE = "random letters"
 EVERY, SEEDS, STEPS = 100, range(5), 1500
 LETTERS, LENGTH = 10, 16
-APART = np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)))
+BACK = np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH))  # how far back a key stands from its query
+APART = np.abs(BACK)
 FAR, MIDDLE = APART >= LENGTH, (APART > 2) & (APART < LENGTH)
 # In heads of 16 the first pair has turned three times after 18.8 places, and the second once after 19.9: so far beyond
 # two back, on either side, both hands stand nearly as they do two back.
-ROUND = np.isin(np.abs(np.subtract.outer(np.arange(2 * LENGTH), np.arange(2 * LENGTH)) - 2), [18, 19, 20])
+ROUND = np.isin(np.abs(BACK - 2), [18, 19, 20])
 REACH = 2 * LENGTH - 1  # the largest distance of a long text
 DISTANCES = np.abs(np.arange(-REACH, REACH + 1))  # of the entries of a table that reaches so far
 WAYS = {
