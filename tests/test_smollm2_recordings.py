@@ -96,7 +96,7 @@ def test_the_recording_is_of_as_many_heads_layers_and_texts_as_it_says():
 
 def test_the_capital_of_france_comes_out_again(model):
     best = FOUND["capitals"]["head"]
-    again, recorded = fetching.example(model, best, [best, "L24H4"]), FOUND["capitals"]["France given Japan"]
+    again, recorded = fetching.example(model, [best, "L24H4"]), FOUND["capitals"]["France given Japan"]
     for name in ("as it is", best, "L24H4"):
         assert_allclose(again[name], recorded[name], atol=0.01)
 

@@ -4,6 +4,8 @@ from itertools import permutations, product
 
 import numpy as np
 
+from attn import softmax
+from attn.interventions import named_head
 from recordings._arithmetic import interval, mean_interval, plain
 
 from .model import HEADS, N_HEADS, N_LAYERS, SENTENCES, differ, handed_over, lead, mixtures, not_from_the_last
@@ -75,24 +77,16 @@ def capitals(model):
     found_on, judged_on = SENTENCES["capitals"]["found on"], SENTENCES["capitals"]["judged on"]
     shares = moved(model, found_on["wording"], found_on["countries"], HEADS)
     best = max(HEADS, key=lambda head: np.mean(shares[head]["share"]))
-    layer = best.split("H")[0]
-    neighbours = [f"{layer}H{head}" for head in range(1, N_HEADS + 1)]
+    neighbours = [f"L{named_head(best)[0]}H{head}" for head in range(1, N_HEADS + 1)]
     return {
         "pairs": len(shares[best]["share"]),
         "head": best,
         "share of the way by head": plain([np.mean(shares[head]["share"]) for head in HEADS], 3),
         "judged": {
-            wording: {
-                head: {
-                    "share of the way": mean_interval(one["share"], one["from"]),
-                    "the other capital is ahead": int(np.sum(one["ahead"])),
-                    "pairs": len(one["ahead"]),
-                }
-                for head, one in moved(model, wording, judged_on["countries"], neighbours).items()
-            }
+            wording: judged(**moved(model, wording, judged_on["countries"], [best])[best])
             for wording in judged_on["wordings"]
         },
-        "France given Japan": example(model, best, neighbours),
+        "France given Japan": example(model, neighbours),
         "scores of the head": scores_of(model, best),
     }
 
@@ -109,31 +103,38 @@ def moved(model, wording, countries, heads):
     base, goal = lead(logits[one], words[other], words[one]), lead(logits[other], words[other], words[one])
     found = {}
     for head in heads:
-        layer, number = (int(part) for part in head[1:].split("H"))
+        layer, number = named_head(head)
         given = handed_over(mixtures(trace, layer)[other][..., -1:, :], layer, number)
         leads = lead(behind([given]), words[other], words[one])
-        found[head] = {"share": (leads - base) / (goal - base), "ahead": leads > 0, "from": one}
+        found[head] = {"share": (leads - base) / (goal - base), "ahead": leads > 0, "groups": one}
     return found
 
 
-def example(model, best, neighbours):
+def judged(share, ahead, groups):
+    """Return what a head does in pairs of countries; bounds draw the first of them anew."""
+    return {
+        "share of the way": mean_interval(share, groups),
+        "the other capital is ahead": int(ahead.sum()),
+        "pairs": len(ahead),
+    }
+
+
+def example(model, heads):
     """Return how likely Paris and Tokyo are after "The capital of France is", and with heads given Japan's numbers."""
     rows = model.encode(["The capital of France is", "The capital of Japan is"])
     words, trace = [model.word("Paris"), model.word("Tokyo")], model.trace(rows)
-    layer, number = (int(part) for part in best[1:].split("H"))
     found = {"as it is": plain(likely(model.logits(rows[:1]), words))}
-    for head in neighbours:
-        number = int(head.split("H")[1])
+    for head in heads:
+        layer, number = named_head(head)
         given = handed_over(mixtures(trace, layer)[1:], layer, number, place=rows.shape[1] - 1)
         found[head] = plain(likely(model.logits(rows[:1], [given]), words))
-    looks = trace.layers[layer - 1].attention.weights[:, int(best.split("H")[1]) - 1, -1, 3]
-    return {**found, "weight on the country": plain(looks, 3)}
+    return found
 
 
 def scores_of(model, head):
     """Return the tokens of "The capital of France is", and the scores of a head, shape (n, n)."""
     rows = model.encode(["The capital of France is"])
-    layer, number = (int(part) for part in head[1:].split("H"))
+    layer, number = named_head(head)
     scores = model.trace(rows).layers[layer - 1].attention.scores[0, number - 1]
     return {
         "tokens": [model.tokenizer.decode([token]).strip() for token in rows[0].tolist()],
@@ -142,5 +143,4 @@ def scores_of(model, head):
 
 
 def likely(logits, words):
-    logits = logits[0].astype(float) - logits[0].max()
-    return (np.exp(logits) / np.exp(logits).sum())[words]
+    return softmax(logits[0].astype(float))[words]

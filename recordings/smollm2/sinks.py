@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attn import Forbid, Replace
+from attn import Forbid, Replace, Trace
 from attn.course import novels
 from attn.layers import gated, rms_norm
 from recordings._arithmetic import mean_interval, plain
@@ -37,9 +37,9 @@ def alone(place, but=()):
 
 def sinks(model):
     rows = prose(model)
-    trace = model.trace(rows)
+    with Trace() as trace:
+        base = losses(model.logits(rows, last=False), rows)[:, LATER:].mean(axis=1)
     lonely = alone(ALONE)
-    base = losses(model.logits(rows, last=False), rows)[:, LATER:].mean(axis=1)
     ways = {
         "as it is": (),
         "first hidden": [hidden(0)],
@@ -78,8 +78,8 @@ def weights_by_place(trace):
 
 def measured(model, rows, base, done):
     """Return the loss that is added, and the weight that places 1, 2, 3 and 21 get from those behind place 21."""
-    loss = losses(model.logits(rows, done, last=False), rows)[:, LATER:].mean(axis=1)
-    trace = model.trace(rows, done)
+    with Trace() as trace:
+        loss = losses(model.logits(rows, done, last=False), rows)[:, LATER:].mean(axis=1)
     weights = np.mean(
         [layer.attention.weights[:, :, ALONE + 1 :].mean(axis=(0, 1, 2)) for layer in trace.layers], axis=0
     )
