@@ -12,6 +12,7 @@ from sphinx.transforms import SphinxTransform
 from attn.figures import figure_scripts, light, read_source, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
+from attn.figures.wall import wall_script
 
 from .build import PDF
 
@@ -83,7 +84,7 @@ def write_assets(app, exception):
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
     static.joinpath("figures").mkdir(exist_ok=True)
-    for name, text in [*page_scripts().items(), weights_script(), *model_scripts()]:
+    for name, text in [*page_scripts().items(), weights_script(), wall_script(), *model_scripts()]:
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)

@@ -17,6 +17,7 @@ from attn.figures import (
     Guess,
     HeadGuess,
     HeadsExplorer,
+    HeadsWall,
     MaskExplorer,
     NewsExplorer,
     NormExplorer,
@@ -145,6 +146,7 @@ def one_of_each():
             "tired", ["the *dog*", "the <b>cat"], answer={"right": "the <b>cat", "why": {"the dog": "Hungry."}}
         ),
         "todays_layer": TodaysLayer(),
+        "wall": HeadsWall(read_recording("smollm2_wall")),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
     }
 
@@ -399,6 +401,22 @@ MOVES = {
         (press, "They looked at the miniature Eiffel tower."),
         (point, ".attn-large .attn-cell", 8),
         (press, "Head L3H10, your guess: same word"),
+    ],
+    "wall": [
+        (touch, ".attn-map", 4),
+        (click, "sat"),
+        (click, "Who rests?"),
+        (click, "Whose work can you see?"),
+        (choose, "one two three four one two three four"),
+        (click, "what came after the same word"),
+        (click, "Who matters?"),
+        (click, "Exchange"),
+        (press, "Read “The capital of France is”"),
+        (touch, ".attn-map", 23 + 4 * 30),  # L24H5
+        (touch, ".attn-map", 22 + 4 * 30),
+        (click, "Who matters?"),
+        (touch, ".attn-sentence input", 0),
+        (click, "Look"),
     ],
     "todays_layer": [
         (press, "32 key heads"),

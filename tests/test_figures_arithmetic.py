@@ -26,6 +26,7 @@ from attn.figures import (
     CacheExplorer,
     ClockExplorer,
     CostExplorer,
+    HeadsWall,
     NewsExplorer,
     NormExplorer,
     OnlineSoftmax,
@@ -837,3 +838,41 @@ def test_a_gated_mlp_with_biases_is_refused():
         TodaysLayer(changed=["gated MLP"])
     with pytest.raises(traitlets.TraitError, match="each change is made once, but there are RMSNorm, RMSNorm"):
         TodaysLayer(changed=["RMSNorm", "RMSNorm"])
+
+
+# --- the wall --------------------------------------------------------------------------------------------------------
+
+WALL = read_recording("smollm2_wall")
+
+
+@pytest.mark.parametrize("sentence", [0, 8])
+def test_the_wall_reads_its_letters_as_the_class_does_and_measures_heads(js, sentence):
+    record, patterns = WALL["runs"][sentence], HeadsWall(WALL, sentence=sentence).patterns
+    found = js("(record, levels) => attn.wall.reading(record, levels).patterns", record, WALL["levels"])
+    assert_allclose(found, patterns, atol=1e-12)
+    assert_allclose(patterns.sum(axis=-1), 1, atol=0.06)
+    calls = "(patterns, tokens) => patterns.map((rows) => [attn.wall.restOf(rows), ...{}])"
+    works = "['one back', 'same word', 'after the same word'].map((work) => attn.wall.workOf(rows, tokens, work))"
+    rest, back, same, after = np.transpose(js(calls.format(works), patterns, record["tokens"]))
+    assert_allclose(rest, patterns[:, 2:, 0].mean(axis=1))
+    assert_allclose(back, np.diagonal(patterns, -1, 1, 2)[:, 1:].mean(axis=1))
+    if sentence == 8:  # one two three four one two three four
+        assert_allclose(same, patterns[:, [4, 5, 6, 7], [0, 1, 2, 3]].mean(axis=1))
+        assert_allclose(after, patterns[:, [4, 5, 6, 7], [1, 2, 3, 4]].mean(axis=1))
+    else:  # "The" and "the"
+        assert_allclose(same, patterns[:, 4, 0])
+        assert_allclose(after, patterns[:, 4, 1])
+
+
+def test_the_wall_reads_changes_and_how_far_an_exchange_goes(js):
+    record = WALL["runs"][1]
+    first = js("(record, levels) => attn.wall.reading(record, levels).off(211, 4)", record, WALL["levels"])
+    letter = record["off"][211 * 4 + 3]
+    steps = (WALL["levels"].index(letter) - 43) / 10
+    assert_allclose(first, np.sign(steps) * steps**2)
+    exchange = record["exchange"]
+    odds = {name: np.log(exchange[name][1] / exchange[name][0]) for name in ("here", "there")}
+    by_head = np.log(np.divide(exchange["Tokyo"], exchange["Paris"]))
+    ways = js("attn.wall.waysOf", exchange)
+    assert_allclose(ways, (by_head - odds["here"]) / (odds["there"] - odds["here"]))
+    assert np.argmax(ways) == 23 * 9 + 4 and ways[211] > 0.8 and np.sort(ways)[-2] < 0.2

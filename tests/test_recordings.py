@@ -14,6 +14,7 @@ from recordings import depth, held_heads, key_spaces, positions, two_questions
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 SCRIPTS = [*sorted(path.stem for path in (build.ROOT / "recordings").glob("[!_]*.py")), "novels.told_twice"]
+SIZES = {"smollm2_wall": 300_000}  # 270 patterns of thirteen sentences, which packed are 160 kB
 # A learning rate that is 1 % off changes the mean loss of the first steps by 0.0008 or more, the rounding of another
 # processor by 0.00001 at most, in the kinds that are measured again: the last of a script, if it is calm and quick.
 LOSS, SHARES = 2e-4, {"depth": 0.1, "small_tales": 0.1, "key_spaces": 0.03}
@@ -28,7 +29,7 @@ CALM = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_is_small_and_says_where_it_comes_from(name):
     recording = read_recording(name)
-    assert (FOLDER / f"{name}.json").stat().st_size < 200_000
+    assert (FOLDER / f"{name}.json").stat().st_size < SIZES.get(name, 200_000)
     assert (build.ROOT / recording["made by"]).exists() and recording["licence"] and recording["source"]
     assert set(recording["versions"]) >= {"python", "numpy"} and recording["minutes"] > 0
     assert recording["sha256 of runs"] == hashlib.sha256(json.dumps(recording["runs"]).encode()).hexdigest()

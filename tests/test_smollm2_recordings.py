@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import TransformerConfig, decoder, init_transformer
 from attn.course.recordings import read_recording
-from recordings.smollm2 import copying, creature, fetching, keys, sinks
+from recordings.smollm2 import claims, copying, creature, fetching, keys, sinks, wall
 from recordings.smollm2.model import HEADS, SENTENCES, Model, differ, handed_over, lead, losses, mixtures
 from recordings.smollm2.wall import LEVELS
 
-FOUND, WALL = (read_recording(name)["runs"] for name in ("smollm2", "smollm2_wall"))
+FOUND, WALL, CLAIMS = (read_recording(name)["runs"] for name in ("smollm2", "smollm2_wall", "smollm2_claims"))
 CONFIG = TransformerConfig(
     vocab_size=50, d_model=12, n_heads=3, n_layers=2, n_key_heads=1, d_ff=8, positions="rotary",
     norm_type="rms", activation="swiglu", biases="none",
@@ -89,9 +89,26 @@ def test_the_recording_is_of_as_many_heads_layers_and_texts_as_it_says():
     assert FOUND["heads"] == HEADS and len(FOUND["sinks"]["first token by head"]) == 270
     assert all(len(task["this layer alone"]) == 30 for task in FOUND["tasks"].values())
     assert len(FOUND["creature"]["put in at the noun"]) == 31
-    for shown in WALL:
+    for shown, asked in zip(WALL, SENTENCES["wall"], strict=True):
         n = len(shown["tokens"])
         assert len(shown["weights"]) == 270 * n * (n + 1) // 2 and set(shown["weights"]) <= set(LEVELS)
+        assert len(shown["off"]) == 270 * (n - 1) and len(shown["likely"]) == n - 1
+        assert shown["text"] == asked["text"] and ("exchange" in shown) == ("other" in asked)
+    assert len(CLAIMS["senses"]["by layer"]) == len(CLAIMS["scores"]["equal weights in one layer"]) == 30
+
+
+def test_letters_say_changes_up_to_their_reach_and_no_further():
+    nats = np.array([0, 0.01, -0.02, 0.3, -4, 12])
+    steps = np.array([LEVELS.index(letter) for letter in wall.changes(nats)]) - wall.MIDDLE
+    assert_allclose(np.sign(steps) * (steps / wall.STEEP) ** 2, nats, atol=0.2, rtol=0.03)
+    with pytest.raises(ValueError, match=r"a change goes up to 18 nats, but these reach from -20.0 to 0.0"):
+        wall.changes(np.array([0.0, -20]))
+
+
+def test_scores_are_multiplied_in_the_layers_that_are_named(small):
+    seen, other = (model.trace(ROWS).layers for model in (small, claims.with_scores_times(small, 3, [2])))
+    assert_allclose(other[0].attention.scores, seen[0].attention.scores)
+    assert_allclose(other[1].attention.scores, 3 * seen[1].attention.scores)
 
 
 def test_the_capital_of_france_comes_out_again(model):
@@ -113,3 +130,23 @@ def test_keys_have_the_cosines_that_were_recorded(model):
             for part, cosines in parts.items():
                 for pair, cosine in cosines.items():
                     assert abs(again[name][part][pair] - cosine) < 2e-3, (name, part, pair)
+
+
+def test_a_window_of_the_wall_comes_out_again(model, monkeypatch):
+    monkeypatch.setattr(wall, "HEADS", ["L24H5", "L1H1"])
+    recorded = WALL[1]
+    again, n, places = wall.shown(model, **SENTENCES["wall"][1]), len(recorded["tokens"]), [23 * 9 + 4, 0]
+    size = n * (n + 1) // 2
+    assert again["tokens"] == recorded["tokens"] and again["next"][0][0] == recorded["next"][0][0] == " Paris"
+    for number, place in enumerate(places):
+        for name, one, width in (("weights", place, size), ("off", number, n - 1)):
+            found, kept = again[name][one * width :][:width], recorded[name][place * width :][:width]
+            assert max(abs(LEVELS.index(a) - LEVELS.index(b)) for a, b in zip(found, kept, strict=True)) <= 1
+    for answer in ("Paris", "Tokyo"):
+        assert_allclose(again["exchange"][answer], np.array(recorded["exchange"][answer])[places], rtol=0.02)
+
+
+def test_further_claims_come_out_again(model):
+    assert claims.beginnings(model)["largest difference"] < 1e-3
+    for name, share in claims.parts(model).items():
+        assert_allclose(share, CLAIMS["parts"][name], atol=0.01)

@@ -40,3 +40,4 @@ from attn.figures.todays_layer import TodaysLayer as TodaysLayer
 from attn.figures.training import TrainingExplorer as TrainingExplorer
 from attn.figures.update_plane import UpdatePlane as UpdatePlane
 from attn.figures.walks import WalkExplorer as WalkExplorer
+from attn.figures.wall import HeadsWall as HeadsWall

@@ -328,6 +328,24 @@ function arcs(n, [wide, tall], base) {
   return { group: drawing("g", {}, ...lines, ...dots), set, across };
 }
 
+const SHADES = 4; // of a small map
+
+// A small picture of a pattern: a path for each shade. `show(rows)` draws another one.
+function smallMap() {
+  const paths = Array.from({ length: SHADES }, (_, i) => drawing("path", { class: "attn-look", opacity: (i + 1) / SHADES }));
+  const picture = drawing("svg", { class: "attn-small", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
+  const show = (rows) => {
+    picture.setAttribute("viewBox", `0 0 ${rows.length} ${rows.length}`);
+    const squares = paths.map(() => "");
+    rows.forEach((row, i) => row.forEach((weight, j) => {
+      const shade = Math.round(weight * SHADES);
+      if (shade > 0) squares[shade - 1] += `M${j},${i}h1v1h-1z`;
+    }));
+    paths.forEach((path, i) => path.setAttribute("d", squares[i]));
+  };
+  return { picture, show };
+}
+
 // What only some readers want to see, folded away.
 function folded(title, ...nodes) {
   return element("details", { className: "attn-folded" }, element("summary", {}, title), ...nodes);

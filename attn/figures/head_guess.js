@@ -2,7 +2,6 @@
 // does, and is told only then what was measured of it.
 
 const MOST_NUMBERED = 12; // tokens for which the numbers fit into the cells
-const SHADES = 4; // of a small map
 const BARS = {
   "previous token": "to the token before", "same word": "to the same word elsewhere",
   "the noun that fits": "difference of differences", "rests on the first": "to the first, [CLS]",
@@ -35,22 +34,6 @@ function caseAfter({ cases, guesses, head }) {
   const now = cases.findIndex((one) => one.head === head);
   const order = [...cases.slice(now + 1), ...cases.slice(0, now + 1)];
   return order.find((one) => !(one.head in guesses)) ?? order[0];
-}
-
-// A small picture of a pattern: a path for each shade. `show(rows)` draws another one.
-function smallMap() {
-  const paths = Array.from({ length: SHADES }, (_, i) => drawing("path", { class: "attn-look", opacity: (i + 1) / SHADES }));
-  const picture = drawing("svg", { class: "attn-small", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
-  const show = (rows) => {
-    picture.setAttribute("viewBox", `0 0 ${rows.length} ${rows.length}`);
-    const squares = paths.map(() => "");
-    rows.forEach((row, i) => row.forEach((weight, j) => {
-      const shade = Math.round(weight * SHADES);
-      if (shade > 0) squares[shade - 1] += `M${j},${i}h1v1h-1z`;
-    }));
-    paths.forEach((path, i) => path.setAttribute("d", squares[i]));
-  };
-  return { picture, show };
 }
 
 function alive({ read, change, reset, line, tell, explain, draw }) {

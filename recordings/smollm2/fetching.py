@@ -87,7 +87,6 @@ def capitals(model):
             for wording in judged_on["wordings"]
         },
         "France given Japan": example(model, neighbours),
-        "scores of the head": scores_of(model, best),
     }
 
 
@@ -129,17 +128,6 @@ def example(model, heads):
         given = handed_over(mixtures(trace, layer)[1:], layer, number, place=rows.shape[1] - 1)
         found[head] = plain(likely(model.logits(rows[:1], [given]), words))
     return found
-
-
-def scores_of(model, head):
-    """Return the tokens of "The capital of France is", and the scores of a head, shape (n, n)."""
-    rows = model.encode(["The capital of France is"])
-    layer, number = named_head(head)
-    scores = model.trace(rows).layers[layer - 1].attention.scores[0, number - 1]
-    return {
-        "tokens": [model.tokenizer.decode([token]).strip() for token in rows[0].tolist()],
-        "scores": plain(scores, 2),
-    }
 
 
 def likely(logits, words):

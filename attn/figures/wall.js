@@ -1,0 +1,150 @@
+// The wall: all heads of a released model on one sentence, a window each. The reader presses a word, which asks, and a
+// window; and chooses what the windows tell: where a head looks, whether it rests, a work one can see, what it is needed
+// for, and what it hands over of another sentence.
+
+const LOOKS = {
+  see: "Look", rest: "Who rests?", work: "Whose work can you see?", matter: "Who matters?", exchange: "Exchange",
+};
+const NUMBERS = {
+  see: "its largest weight from the token that asks", rest: "mean weight on the first token", work: "mean weight on it",
+  matter: "nats added with the head off", exchange: "share of the way to the other answer",
+};
+
+const signed = (number) => `${number > 0 ? "+" : ""}${format(number)}`;
+
+// A recorded sentence as it is read: the weights of all heads, row by row up to the token that asks, and by how many nats
+// each next token costs more with a head off.
+function reading(record, levels) {
+  const n = record.tokens.length, size = (n * (n + 1)) / 2;
+  const heads = Array.from({ length: record.weights.length / size }, (_, place) => place);
+  const patterns = heads.map((place) => grid(n, n, (i, j) =>
+    (j > i ? 0 : levels.indexOf(record.weights[place * size + (i * (i + 1)) / 2 + j]) / (levels.length - 1))));
+  const middle = (levels.length - 2) / 2; // as recordings/smollm2/wall.py writes them
+  const off = (place, j) => {
+    const steps = (levels.indexOf(record.off[place * (n - 1) + j - 1]) - middle) / 10;
+    return Math.sign(steps) * steps ** 2;
+  };
+  return { ...record, n, heads, patterns, off };
+}
+
+// How much of the way from the one answer to the other it goes, in log-odds, if a head hands over what it mixes in the
+// other sentence.
+function waysOf({ here, there, answers, ...by }) {
+  const odds = ([one, other]) => Math.log(other) - Math.log(one);
+  return by[answers[0]].map((one, place) => (odds([one, by[answers[1]][place]]) - odds(here)) / (odds(there) - odds(here)));
+}
+
+// What a look finds of each head, and whether a head shines.
+function found(now, { look, work, token }) {
+  if (look === "see") return now.patterns.map((rows) => Math.max(...rows[token]));
+  if (look === "rest") return now.patterns.map(restOf);
+  if (look === "work") return now.patterns.map((rows) => workOf(rows, now.tokens, work));
+  if (look === "matter") return now.heads.map((place) => (token ? now.off(place, token) : 0));
+  return now.exchange ? waysOf(now.exchange) : now.heads.map(() => 0);
+}
+
+function build(means) {
+  const { read, change, reset, line, tell, draw, load } = means;
+  const { texts, first, levels, more, sentence: shown } = read();
+  const now = reading([first, ...(more ?? [])][shown], levels);
+  const { tokens, n, heads, patterns } = now;
+  const named = (j) => `“${tokens[j].trim()}”`;
+
+  const choose = (i, records = read().more) => change({ sentence: i, token: [first, ...records][i].tokens.length - 1 });
+  const select = element("select", { autocomplete: "off" }, ...texts.map((text, i) => element("option", { value: i }, text)));
+  select.value = shown;
+  const problem = element("span", { className: "attn-problem", role: "status" });
+  const show = async (i) => {
+    if (read().more || i === 0) return choose(i);
+    problem.textContent = "The sentences are on the way.";
+    try {
+      if (!window.attnWall) await load("wall.js");
+    } catch {
+      select.value = shown;
+      problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold wall.js.";
+      return;
+    }
+    change({ more: window.attnWall, sentence: i, token: window.attnWall[i - 1].tokens.length - 1 });
+  };
+  select.addEventListener("change", () => show(Number(select.value)));
+
+  const looks = choice({
+    legend: "Show", labels: Object.values(LOOKS),
+    onChoose: (i) => change({ look: Object.keys(LOOKS)[i], ...(i === 3 && !read().token ? { token: n - 1 } : {}) }),
+  });
+  const works = choice({ legend: "Heads that look at", labels: Object.values(WORKS), onChoose: (i) => change({ work: Object.keys(WORKS)[i] }) });
+  const told = element("p", { className: "attn-outcome attn-why", role: "status" });
+  const partner = texts.findIndex((text) => text.startsWith("The capital of France"));
+  const elsewhere = button("attn-button", `Read “${texts[partner]}”`, () => show(partner));
+  const bars = (now.exchange?.answers ?? []).map((answer) => barRow("attn-nexts", element("span", {}, answer)));
+  const given = box("attn-following attn-compared", ...bars.map((bar) => bar.row));
+
+  const text = arcsOver(tokens, (i) => change({ token: i }));
+  const wall = wallOf(patterns, (head) => change({ head }));
+  draw(element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, "Sentence"), select), problem,
+    looks.row, works.row, told, elsewhere, given, text.scroll, line, wall.table, wall.numbers, reset);
+
+  const bold = (content) => element("b", {}, content);
+  const telling = {
+    see: () => ["Press a word to let it ask, and a window to see where that head looks."],
+    rest: (numbers) => [bold(`${numbers.filter((share) => share > 0.5).length} of ${heads.length}`),
+      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, and fade. Weights must sum to one. What still shines is at work in this sentence.`],
+    work: (numbers, { work }) => [bold(`${numbers.filter((share) => share > MANY).length} of ${heads.length}`),
+      ` heads give more than ${MANY} of their weight to ${WORKS[work]}. `,
+      work !== "one back" && !repeats(tokens).length ? "No word comes twice in this sentence." : "Which of them stay in another sentence?"],
+    matter: (numbers, { token }) => {
+      if (!token) return ["Choose a word from the second on: the first is not guessed."];
+      const best = largest(numbers);
+      return [`Each head is switched off alone. ${named(token)} has a probability of ${format(now.likely[token - 1], 3)}. `,
+        bold(`${numbers.filter((nats) => nats > 0.1).length} of ${heads.length}`),
+        ` heads off make it more than 0.1 nats harder (dark), ${numbers.filter((nats) => nats < -0.1).length} easier (orange).`
+        + ` Most needed: ${headOf(best)}, ${signed(numbers[best])}.`];
+    },
+    exchange: (numbers, { head }) => {
+      if (!now.exchange) return ["No second sentence was recorded beside this one. "];
+      return [`While the model reads “${now.text}”, head `, bold(head),
+        ` hands over, at the last word, the 64 numbers that it mixes in “${now.exchange.other}”. It goes `,
+        bold(`${format(100 * numbers[placeOf(head)], 0)} per cent`), " of the way to the other answer."];
+    },
+  };
+  const labelled = {
+    see: (place, number, { token }) => `looks from ${named(token)} at ${named(largest(patterns[place][token]))}, ${format(number)}`,
+    rest: (place, number) => `gives the first token ${format(number)}`,
+    work: (place, number, { work }) => `gives ${WORKS[work]} ${format(number)}`,
+    matter: (place, number) => `off: ${signed(number)} nats`,
+    exchange: (place, number) => `goes ${format(100 * number, 0)} per cent of the way`,
+  };
+
+  return (state) => {
+    const { look, token, head, work } = state, numbersNow = found(now, state), chosen = placeOf(head);
+    const dotted = look === "matter" || look === "exchange", from = look === "matter" ? Math.max(0, token - 1) : token;
+    looks.set(Object.keys(LOOKS).indexOf(look));
+    works.row.hidden = look !== "work";
+    works.set(Object.keys(WORKS).indexOf(work));
+    elsewhere.hidden = look !== "exchange" || Boolean(now.exchange);
+    given.hidden = look !== "exchange" || !now.exchange;
+    told.replaceChildren(...telling[look](numbersNow, state));
+    bars.forEach((bar, i) => {
+      const is = now.exchange[now.exchange.answers[i]][chosen], was = now.exchange.here[i];
+      bar.set(is, `${format(is, 3)}, was ${format(was, 3)}`);
+      bar.haunt(was);
+    });
+    text.choose(token);
+    text.set(from, patterns[chosen][from]);
+    wall.set({
+      head, numbers: numbersNow, title: NUMBERS[look], says: (place) => labelled[look](place, numbersNow[place], state),
+      fades: (place) => dotted || (look === "rest" && numbersNow[place] > 0.5) || (look === "work" && numbersNow[place] <= MANY),
+      dot: (place) => (dotted ? numbersNow[place] : 0),
+    });
+    const row = patterns[chosen][from], best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).filter((j) => row[j] > 0).slice(0, 3);
+    tell(`Head ${head}: ${named(from)} asks, and gives most to ${best.map((j) => `${named(j)} ${format(row[j])}`).join(", ")}.`);
+  };
+}
+
+const render = figure({
+  label: "Wall of heads",
+  names: ["texts", "levels", "first", "more", "sentence", "token", "head", "look", "work"],
+  build, fixed: ({ sentence }) => [sentence],
+});
+
+export default { render, reading, restOf, repeats, workOf, waysOf };

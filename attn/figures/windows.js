@@ -1,0 +1,86 @@
+// What pictures of all heads of a model share: a window for each, in a wall; a sentence with arcs; and what is seen of a head.
+
+const PER_LAYER = 9;
+const MANY = 0.4; // the least mean weight by which a head is said to do a work
+const WORKS = {
+  "one back": "the token before", "same word": "the same word before",
+  "after the same word": "what came after the same word",
+};
+
+const headOf = (place) => `L${Math.floor(place / PER_LAYER) + 1}H${(place % PER_LAYER) + 1}`;
+const placeOf = (head) => {
+  const [layer, number] = head.slice(1).split("H").map(Number);
+  return (layer - 1) * PER_LAYER + number - 1;
+};
+const mean = (numbers) => sum(numbers) / numbers.length;
+
+// What a head gives the first token, on average over the tokens from the third on.
+function restOf(rows) {
+  return mean(rows.slice(2).map((row) => row[0]));
+}
+
+// Where a token's word has come before: [[5, [2]], …].
+function repeats(tokens) {
+  const words = tokens.map((token) => token.trim().toLowerCase());
+  const earlier = words.map((word, i) => words.flatMap((other, j) => (j < i && other === word && /\p{L}/u.test(word) ? [j] : [])));
+  return earlier.flatMap((places, i) => (places.length ? [[i, places]] : []));
+}
+
+// How much of its weight a head gives to a work, on average over the tokens at which the work can be done.
+function workOf(rows, tokens, work) {
+  if (work === "one back") return mean(rows.slice(2).map((row, i) => row[i + 1]));
+  const shift = work === "same word" ? 0 : 1;
+  const places = repeats(tokens).map(([i, js]) => [i, js.map((j) => j + shift).filter((j) => j < i)]).filter(([, js]) => js.length);
+  return places.length ? mean(places.map(([i, js]) => sum(js.map((j) => rows[i][j])))) : 0;
+}
+
+// A sentence whose words can be pressed, and the arcs from one of them, for as many words as scroll in a narrow page.
+function arcsOver(tokens, onChoose) {
+  const n = tokens.length, wide = Math.max(sceneWidth(), 46 * n), base = 84;
+  const links = arcs(n, [wide, 78], base);
+  const ask = sentence({ legend: "Word", labels: tokens.map((token) => token.trim() || "␣"), onChoose });
+  const scene = drawing("svg", { viewBox: `0 0 ${wide} ${base + 8}`, class: "attn-scene", "aria-hidden": "true" }, links.group);
+  const text = box("attn-wall-text", scene, ask.row);
+  text.style.minWidth = `${46 * n}px`;
+  return { scroll: scrolling("The sentence and where the head looks", text), row: ask.row, choose: ask.set, set: links.set };
+}
+
+// All heads, a window for each, which is pressed to choose one. A dot in a window says how much, dark for more and orange
+// for less.
+function wallOf(patterns, onChoose) {
+  const windows = patterns.map((rows, place) => {
+    const { picture, show } = smallMap();
+    const dot = element("span", { className: "attn-effect" });
+    const press = button("attn-map", "", () => onChoose(headOf(place)));
+    press.append(picture, dot);
+    press.style.setProperty("--attn-layer", Math.floor(place / PER_LAYER));
+    show(rows);
+    return { press, dot };
+  });
+  const layers = patterns.filter((_, place) => place % PER_LAYER === 0).map((_, layer) => layer);
+  const numbers = Array.from({ length: PER_LAYER }, (_, number) => number);
+  const named = (one) => String(one + 1), of = (layer, number) => windows[layer * PER_LAYER + number].press;
+  const across = matchMedia("(min-width: 600px)").matches; // a column for each layer where there is room
+  const { table } = tableOf({
+    className: across ? "attn-maps" : "attn-maps attn-flat", title: `All ${patterns.length} heads, a ${across ? "column" : "row"} for each layer: choose one`,
+    columns: (across ? layers : numbers).map(named).map(heading("col")), rows: (across ? numbers : layers).map(named).map(heading("row")),
+    cells: across ? numbers.map((number) => layers.map((layer) => of(layer, number)))
+      : layers.map((layer) => numbers.map((number) => of(layer, number))),
+  });
+  const cells = grid(layers.length, PER_LAYER);
+  const behind = tableOf({ title: "", columns: numbers.map(named).map(heading("col")), rows: layers.map(named).map(heading("row")), cells });
+  // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says.
+  const set = ({ head, numbers: found, title, says, fades = () => false, dot = () => 0 }) => {
+    behind.caption.textContent = `A row for each layer, a column for each head: ${title}`;
+    windows.forEach(({ press, dot: mark }, place) => {
+      const share = dot(place), size = Math.min(1, Math.abs(share)) ** 0.5;
+      press.setAttribute("aria-pressed", headOf(place) === head);
+      press.setAttribute("aria-label", `Head ${headOf(place)} ${says(place)}`);
+      press.classList.toggle("attn-resting", fades(place));
+      mark.style.setProperty("--attn-w", size < 0.08 ? 0 : size);
+      mark.classList.toggle("attn-minus", share < 0);
+      cells[Math.floor(place / PER_LAYER)][place % PER_LAYER].textContent = format(found[place]);
+    });
+  };
+  return { table, numbers: folded("The numbers", scrolling("The numbers of all heads", behind.table)), set };
+}
