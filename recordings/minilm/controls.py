@@ -26,7 +26,6 @@ from .pairs import (
     read_pairs,
     weights_from,
 )
-from .rests import rests
 from .self_repair import self_repair
 from .senses import right_by_model
 from .similarity import similarity
@@ -52,7 +51,6 @@ def findings(model):
         "self-repair": self_repair(model, held, best),
         "looks at the adjective": looks_at_the_adjective(model, held, best, three),
         "looks at the nouns exchanged": looks_exchanged(model, held, best),
-        "rests": rests(model, recorded["every head"]["by head"]),
         "anisotropy": anisotropy(model),
         "keys and queries of the two apples, mean taken off": keys_and_queries(
             model, SENTENCES["two apples"]["source"], mean_off=True

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from recordings._arithmetic import mean_interval, plain
+from recordings._arithmetic import plain
 
-from .model import HEADS, N_HEADS, N_LAYERS, SENTENCES, read, without_heads
+from .model import HEADS, SENTENCES, read, without_heads
 
 LEVELS = "".join(chr(code) for code in [*range(35, 127), *range(161, 171)] if chr(code) != "\\")  # one a hundredth
 
@@ -45,21 +45,6 @@ def every_head(model):
     by_head = {name: plain(np.nanmean([one[name] for one in found], axis=0), 3) for name in found[0]}
     by_head["off: change of tokens"] = plain(changes_without(model, sentences).mean(axis=0))
     return {"sentences": len(sentences), "by head": by_head}
-
-
-def sinks(model):
-    """Return the share of all that words give which [CLS] and [SEP] take, by layer, and how many heads rest there."""
-    seen = read(model, SENTENCES["natural"])
-    weights, groups = [mean_weights(one) for one in seen], np.arange(len(seen))
-    found = {}
-    for name in ("[CLS]", "[SEP]"):
-        given = np.stack([one[name] for one in weights])
-        found[name] = {
-            "share": mean_interval(given.mean(axis=1), groups),
-            "share by layer, 1 to 6": mean_interval(given.reshape(len(seen), N_LAYERS, N_HEADS).mean(axis=-1), groups),
-            "heads above .3": int((given.mean(axis=0) > 0.3).sum()),
-        }
-    return {**found, "if all were equal": plain(np.mean([1 / len(one.text.ids) for one in seen]))}
 
 
 def patterns(model):

@@ -11,8 +11,7 @@ A number with an interval is a list of three: the value, and the bounds between 
 groups are drawn anew from these, with replacement. Groups are
 - templates for the senses, the tower and the adjectives;
 - first nouns for "it": the one or two frames and the pairs of adjectives are fixed;
-- halves of sentences about the firm for the two apples: those about the fruit are fixed;
-- sentences for sinks.
+- halves of sentences about the firm for the two apples: those about the fruit are fixed.
 For few groups such bounds are too close to each other. controls.py records by how much.
 
 "By layer" begins with what enters layer 1. Heads are named L4H3. "Off" is zero ablation, "mean" is mean ablation
@@ -27,7 +26,7 @@ from attn.course.recordings import write_recording
 
 from .adjectives import adjectives
 from .apples import two_apples
-from .heads import LEVELS, every_head, patterns, sinks
+from .heads import LEVELS, every_head, patterns
 from .model import HEADS, SENTENCES, Model
 from .pronoun import it
 from .senses import word_senses
@@ -48,7 +47,6 @@ def findings(model):
         "tower": tower(model),
         "adjectives": adjectives(model),
         "it": it(model),
-        "sinks": sinks(model),
         "every head": every_head(model),
     }
 
