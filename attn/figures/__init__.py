@@ -33,6 +33,7 @@ from attn.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn.figures.scaling import ScalingExplorer as ScalingExplorer
 from attn.figures.self_check import SelfCheck as SelfCheck
 from attn.figures.senses import SenseExplorer as SenseExplorer
+from attn.figures.smollm2_reader import SmolLM2Reader as SmolLM2Reader
 from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn.figures.stepper import SentenceStepper as SentenceStepper

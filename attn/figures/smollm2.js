@@ -4,10 +4,14 @@
 const MOST_READ = 128; // tokens of one text
 const CAREFUL = 32; // as many tokens at once are multiplied without rounding
 const BEST = 8; // next tokens that are told
+const WINDOW = 32; // tokens whose weights are shown, the last ones
+const ROOM = 62e6; // bytes beside the file
+const QUESTION = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+  + "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"; // as attn.course.smollm2 has it
 const BYTES = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 }; // of the types of a GGUF file
 const MATRICES = { attn_q: "Q", attn_k: "K", attn_v: "V", attn_output: "O", ffn_gate: "W1", ffn_up: "W3", ffn_down: "W2" };
 
-// What a GGUF file says, and where its arrays begin.
+// What a GGUF file says, and where its arrays begin. One that ends before that is no whole file.
 function readGguf(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), letters = new TextDecoder();
   let at = 0;
@@ -26,7 +30,7 @@ function readGguf(bytes) {
     if (type === 6) return view.getFloat32(take(4), true);
     return BYTES[type] === 4 ? view.getUint32(take(4), true) : view.getUint8(take(BYTES[type]));
   };
-  if (bytes.length < 24 || u32() !== 0x46554747) throw Error("This file is not of the kind GGUF.");
+  if (bytes.length < 4 || u32() !== 0x46554747) throw Error("This file is not of the kind GGUF.");
   u32();
   const nArrays = u64(), nSaid = u64(), said = {}, arrays = {};
   for (let i = 0; i < nSaid; i++) {
@@ -82,10 +86,14 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const own = (name) => said[`llama.${name}`];
   const d = own("embedding_length"), ff = own("feed_forward_length"), nLayers = own("block_count");
   const H = own("attention.head_count"), G = own("attention.head_count_kv"), epsilon = own("attention.layer_norm_rms_epsilon");
+  if (said["general.architecture"] !== "llama" || nLayers !== 30 || H !== 9 || d !== 576 || said["tokenizer.ggml.pre"] !== "smollm") {
+    throw Error(`This file holds ${said["general.name"] ?? "another model"}, and here SmolLM2-135M is read.`);
+  }
   const dk = d / H, wide = G * dk, vocabulary = said["tokenizer.ggml.tokens"].length;
   for (const { shape, type, place } of Object.values(arrays)) {
     const bytes = { 0: 4, 3: 20 / 32, 8: 34 / 32 }[type];
-    if (!bytes || start + place + bytes * shape.reduce((all, axis) => all * axis, 1) > size) throw Error("not whole");
+    if (!bytes) throw Error("The weights of this file are rounded in another way than Q4_1 and Q8_0, which are read here.");
+    if (start + place + bytes * shape.reduce((all, axis) => all * axis, 1) > size) throw Error("The file is not whole.");
   }
   let free = Math.ceil((file + size) / 64) * 64;
   const room = (count) => {
@@ -213,11 +221,11 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   return { nLayers, H, dk, d, layers, X, embed, run, eachLogits, ...byteTokenizer(said), name: said["general.name"] };
 }
 
-const exponents = (logits) => {
+const logOfSum = (logits) => {
   let top = -Infinity, total = 0;
   for (const logit of logits) top = Math.max(top, logit);
   for (const logit of logits) total += Math.exp(logit - top);
-  return top + Math.log(total); // of the sum
+  return top + Math.log(total);
 };
 
 function likeliest(logits, count) {
@@ -235,65 +243,156 @@ function likeliest(logits, count) {
 function reader(model) {
   const { nLayers, H, dk, d, layers, X } = model;
   const nothing = { tokens: [], done: "", rows: [], lost: [], best: [], last: null };
-  let read = nothing;
+  let read = nothing, kept = []; // what was read last, and the last two results
+  const name = (layer, head) => `L${layer + 1}H${head + 1}`;
 
-  // Reads tokens with what is done to heads: `off`, `itself` (names), `forbidden` ([head or "", query, key]), and `given`
-  // (by name of the head, what it hands over at the last token).
+  // By layer, head and token that asks, what it may look at, as a function of the token that is asked, where not all; of a
+  // head that is off nothing.
+  const seenBy = ({ off = [], itself = [], forbidden = [] }) => {
+    if (!off.length && !itself.length && !forbidden.length) return null;
+    return (layer, head, query) => {
+      const one = name(layer, head), isAlone = itself.includes(one);
+      if (off.includes(one)) return () => false;
+      const hidden = forbidden.filter(([of, i]) => i === query && (of === one || !of)).map(([, , j]) => j);
+      return isAlone || hidden.length ? (j) => (j === query || !isAlone) && !hidden.includes(j) : null;
+    };
+  };
+
+  // Reads tokens with what is done to heads: `off` and `itself` by name, `forbidden` as [name or "", query, key], and `given`
+  // by name, what it hands over at the last token.
   const readAll = (tokens, done) => {
-    const key = JSON.stringify(done);
+    const key = JSON.stringify(done), same = (one) => one.done === key && String(one.tokens) === String(tokens);
+    if (!done.given && kept.some(same)) return kept.find(same);
     const goesOn = key === read.done && !done.given && read.tokens.every((token, i) => token === tokens[i]);
     const { tokens: known, rows, lost, best, last: behind } = goesOn ? read : nothing;
     const first = Math.min(known.length, tokens.length - 1), n = tokens.length - first; // the last is read in any case
     const now = { tokens, done: key, rows: rows.slice(0, first), lost: lost.slice(0, first), best: best.slice(0, first), last: null };
     if (first && first === known.length && behind) now.lost[first - 1] = -behind[tokens[first]];
-    const name = (layer, head) => `L${layer + 1}H${head + 1}`;
-    const [off, itself] = [new Set(done.off), new Set(done.itself)];
-    const touched = off.size || itself.size || done.forbidden?.length;
-    const seenBy = touched && ((layer, head, query) => {
-      const one = name(layer, head);
-      const hidden = (done.forbidden ?? []).filter(([of, i]) => i === query && (!of || of === one)).map(([, , j]) => j);
-      if (!off.has(one) && !itself.has(one) && !hidden.length) return null;
-      return (j) => !off.has(one) && !(itself.has(one) && j !== query) && !hidden.includes(j);
-    });
     read = nothing; // should this be cut short
     model.embed(tokens.slice(first));
-    model.run(0, first, n, seenBy, done.given && ((layer, head) => done.given[name(layer, head)]),
+    model.run(0, first, n, seenBy(done), done.given && ((layer, head) => done.given[name(layer, head)]),
       (layer, head, query, weights) => ((now.rows[query] ??= [])[layer * H + head] = Float32Array.from(weights)));
     model.eachLogits(n, n > 1 && n <= CAREFUL, (t, logits) => {
-      const total = exponents(logits), next = tokens[first + t + 1];
+      const total = logOfSum(logits), next = tokens[first + t + 1];
       now.lost[first + t] = next === undefined ? null : total - logits[next];
       now.best[first + t] = likeliest(logits, BEST).map((token) => [token, Math.exp(logits[token] - total)]);
       if (t === n - 1) now.last = Float32Array.from(logits, (logit) => logit - total);
     });
     read = now;
+    if (!done.given) kept = [now, ...kept].slice(0, 2);
     return now;
   };
-  const mixturesOf = (tokens) => {
-    readAll(tokens, {});
-    return layers.map((layer) => Float32Array.from(layer.mixtures));
+
+  // What all heads mix at the last token, layer by layer, and what is likely to come next.
+  let last = null;
+  const handedBy = (tokens) => {
+    if (String(last?.tokens) === String(tokens)) return last;
+    kept = kept.filter((one) => String(one.tokens) !== String(tokens));
+    const { best, last: logs } = readAll(tokens, {});
+    return (last = { tokens, logs, best: best.at(-1)[0][0], mixtures: layers.map((layer) => Float32Array.from(layer.mixtures)) });
   };
   const given = (mixtures, heads) => Object.fromEntries(heads.map((head) => {
     const [layer, number] = head.slice(1).split("H").map(Number);
     return [head, mixtures[layer - 1].slice((number - 1) * dk, number * dk)];
   }));
 
-  // By head, how likely two tokens are if it alone hands over, at the last token, these mixtures.
-  const exchangeEach = (tokens, mixtures, two, onLayer) => {
-    const now = readAll(tokens, {}), at = tokens.length - 1, found = [];
-    for (let layer = 0; layer < nLayers; layer++) {
-      for (let head = 0; head < H; head++) {
-        X.set(layers[layer].entering.subarray(at * d, (at + 1) * d));
-        const value = mixtures[layer].slice(head * dk, (head + 1) * dk);
-        model.run(layer, at, 1, null, (l, h) => (l === layer && h === head ? value : null), null);
-        model.eachLogits(1, false, (_, logits) => {
-          const total = exponents(logits);
-          found.push(two.map((token) => Math.exp(logits[token] - total)));
-        });
-      }
-      onLayer(found);
+  // By head, how likely each of some tokens is if it alone hands over, at the last token, these mixtures.
+  const exchangeEach = (tokens, mixtures, asked) => {
+    const at = tokens.length - 1, found = [];
+    kept = [];
+    const now = readAll(tokens, {});
+    for (let layer = 0; layer < nLayers; layer++) for (let head = 0; head < H; head++) {
+      const own = mixtures[layer].slice(head * dk, (head + 1) * dk);
+      X.set(layers[layer].entering.subarray(at * d, (at + 1) * d));
+      model.run(layer, at, 1, null, (l, h) => l === layer && h === head && own, null);
+      model.eachLogits(1, false, (_, logits) => {
+        const total = logOfSum(logits);
+        found.push(asked.map((token) => Math.exp(logits[token] - total)));
+      });
     }
     read = { ...now, tokens: tokens.slice(0, at), last: null }; // the last is to be read again
     return found;
   };
-  return { readAll, mixturesOf, given, exchangeEach };
+  return { readAll, handedBy, given, exchangeEach };
 }
+
+// Answers the page, which asks for a text, as it is or as a question to the assistant, with what it has `written` behind it;
+// `done` is what is done to heads, of which those that are `exchanged` hand over what they mix in the `other` text. `each`
+// asks what each head alone does so; a `light` answer is one while it writes.
+function answer(model, { readAll, handedBy, given, exchangeEach }, { text, question, written, done, other, each, light, token }) {
+  const encode = (one) => model.encode(question ? QUESTION.replace("{}", () => one) : one);
+  // Of a long text the last tokens, always from the same one on for a while, so that they need not be read again.
+  const end = (tokens) => tokens.slice(Math.max(0, Math.ceil((tokens.length - MOST_READ) / WINDOW) * WINDOW));
+  const all = [...encode(text), ...written], tokens = end(all), { exchanged, ...rest } = done;
+  const theirs = end(encode(other)), hands = exchanged.length > 0 || each;
+  if (!tokens.length) throw Error("There is no token to read.");
+  if (hands && !theirs.length) throw Error("Type the second text, from which heads hand over.");
+  const handed = hands ? handedBy(theirs) : null;
+  const isPlain = !exchanged.length && Object.values(rest).every((list) => !list.length);
+  const plain = isPlain || !light ? readAll(tokens, {}) : null;
+  const likely = (logs) => two.map((one) => Math.exp(logs[one]));
+  const two = each ? [plain.best.at(-1)[0][0], handed.best] : [];
+  const found = each ? exchangeEach(tokens, handed.mixtures, two) : null;
+  const now = isPlain ? plain : readAll(tokens, exchanged.length ? { ...rest, given: given(handed.mixtures, exchanged) } : rest);
+  const n = tokens.length, shown = Math.min(n, WINDOW), heads = now.rows[0].length, said = (one) => model.decode([one]);
+  const patterns = new Float32Array(light ? 0 : (heads * shown * (shown + 1)) / 2);
+  let place = 0;
+  for (let head = 0; head < heads && !light; head++) for (let i = n - shown; i < n; i++) {
+    const row = now.rows[i][head].subarray(n - shown);
+    patterns.set(row, place);
+    place += row.length;
+  }
+  return {
+    tokens, gone: all.length - n, words: tokens.map(said), lost: now.lost, patterns, shown, isPlain,
+    weights: light ? [] : now.rows[Math.min(token < 0 ? n - 1 : token, n - 1)],
+    best: now.best.at(-1).map(([one, share]) => [one, said(one), share, plain ? Math.exp(plain.last[one]) : share]),
+    each: each ? { answers: two.map(said), here: likely(plain.last), there: likely(handed.logs), found } : null,
+  };
+}
+
+function bytesFrom(base64) {
+  const letters = atob(base64), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+// The life of the worker: it is told how large the file is and given its parts, and then asked.
+let parts = null, model = null, texts = null;
+const steps = {
+  async begin({ wasm, size }) {
+    if (!WebAssembly.validate(wasm)) throw Error("This browser cannot run it: its WebAssembly has no SIMD.");
+    let memory;
+    try {
+      memory = new WebAssembly.Memory({ initial: Math.ceil((size + ROOM) / 65536) });
+    } catch {
+      throw Error(`This browser has no ${Math.round((size + ROOM) / 1e6)} MB of memory left for the model.`);
+    }
+    const { instance } = await WebAssembly.instantiate(wasm, { env: { memory } });
+    parts = { exports: instance.exports, memory, size, file: Math.ceil(instance.exports.__heap_base.value / 64) * 64, come: 0 };
+  },
+  part({ text, bytes = bytesFrom(text) }) {
+    if (parts.come + bytes.length > parts.size) throw Error("The file is longer than it should be.");
+    new Uint8Array(parts.memory.buffer).set(bytes, parts.file + parts.come);
+    parts.come += bytes.length;
+    return { come: parts.come / parts.size };
+  },
+  end() {
+    if (parts.come < parts.size) throw Error("The file is not whole.");
+    const { exports, memory, file, size } = parts;
+    model = engine(exports, memory, file, size);
+    texts = reader(model);
+    return { ready: true };
+  },
+  file: () => ({ bytes: new Uint8Array(parts.memory.buffer, parts.file, parts.size).slice() }),
+  ask: (asked) => answer(model, texts, asked),
+};
+
+self.onmessage = async ({ data: { number, step, ...given } }) => {
+  let said;
+  try {
+    said = await steps[step](given);
+  } catch (error) {
+    said = { problem: error instanceof RangeError ? "The file is not whole." : error.message };
+  }
+  self.postMessage({ number, ...said }, [said?.patterns?.buffer, said?.bytes?.buffer].filter(Boolean));
+};

@@ -27,11 +27,9 @@ function reading(record, levels) {
   return { ...record, n, heads, patterns, off };
 }
 
-// How much of the way from the one answer to the other it goes, in log-odds, if a head hands over what it mixes in the
-// other sentence.
-function waysOf({ here, there, answers, ...by }) {
-  const odds = ([one, other]) => Math.log(other) - Math.log(one);
-  return by[answers[0]].map((one, place) => (odds([one, by[answers[1]][place]]) - odds(here)) / (odds(there) - odds(here)));
+// What was recorded of an exchange, as `waysOf` takes it.
+function exchangeOf({ answers, here, there, ...by }) {
+  return { here, there, found: by[answers[0]].map((one, place) => [one, by[answers[1]][place]]) };
 }
 
 // What a look finds of each head, and whether a head shines.
@@ -40,7 +38,7 @@ function found(now, { look, work, token }) {
   if (look === "rest") return now.patterns.map(restOf);
   if (look === "work") return now.patterns.map((rows) => workOf(rows, now.tokens, work));
   if (look === "matter") return now.heads.map((place) => (token ? now.off(place, token) : 0));
-  return now.exchange ? waysOf(now.exchange) : now.heads.map(() => 0);
+  return now.exchange ? waysOf(exchangeOf(now.exchange)) : now.heads.map(() => 0);
 }
 
 function build(means) {
@@ -80,7 +78,8 @@ function build(means) {
   const given = box("attn-following attn-compared", ...bars.map((bar) => bar.row));
 
   const text = arcsOver(tokens, (i) => change({ token: i }));
-  const wall = wallOf(patterns, (head) => change({ head }));
+  const wall = wallOf(heads.length, (head) => change({ head }));
+  wall.draw(patterns);
   draw(element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, "Sentence"), select), problem,
     looks.row, works.row, told, elsewhere, given, text.scroll, line, wall.table, wall.numbers, reset);
 
@@ -147,4 +146,4 @@ const render = figure({
   build, fixed: ({ sentence }) => [sentence],
 });
 
-export default { render, reading, restOf, repeats, workOf, waysOf };
+export default { render, reading, restOf, workOf, exchangeOf, waysOf };

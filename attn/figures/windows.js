@@ -34,6 +34,13 @@ function workOf(rows, tokens, work) {
   return places.length ? mean(places.map(([i, js]) => sum(js.map((j) => rows[i][j])))) : 0;
 }
 
+// By head, how much of the way from one answer to the other it goes, in log-odds, if it hands over what it mixes in the
+// other text: `here`, `there` and `found` by head say how likely both answers are.
+function waysOf({ here, there, found }) {
+  const odds = ([one, other]) => Math.log(other) - Math.log(one);
+  return found.map((both) => (odds(both) - odds(here)) / (odds(there) - odds(here)));
+}
+
 // A sentence whose words can be pressed, and the arcs from one of them, for as many words as scroll in a narrow page.
 function arcsOver(tokens, onChoose) {
   const n = tokens.length, wide = Math.max(sceneWidth(), 46 * n), base = 84;
@@ -47,40 +54,43 @@ function arcsOver(tokens, onChoose) {
 
 // All heads, a window for each, which is pressed to choose one. A dot in a window says how much, dark for more and orange
 // for less.
-function wallOf(patterns, onChoose) {
-  const windows = patterns.map((rows, place) => {
+function wallOf(count, onChoose) {
+  const places = Array.from({ length: count }, (_, place) => place);
+  const windows = places.map((place) => {
     const { picture, show } = smallMap();
     const dot = element("span", { className: "attn-effect" });
     const press = button("attn-map", "", () => onChoose(headOf(place)));
     press.append(picture, dot);
     press.style.setProperty("--attn-layer", Math.floor(place / PER_LAYER));
-    show(rows);
-    return { press, dot };
+    return { press, dot, show };
   });
-  const layers = patterns.filter((_, place) => place % PER_LAYER === 0).map((_, layer) => layer);
+  const layers = places.slice(0, count / PER_LAYER);
   const numbers = Array.from({ length: PER_LAYER }, (_, number) => number);
   const named = (one) => String(one + 1), of = (layer, number) => windows[layer * PER_LAYER + number].press;
   const across = matchMedia("(min-width: 600px)").matches; // a column for each layer where there is room
   const { table } = tableOf({
-    className: across ? "attn-maps" : "attn-maps attn-flat", title: `All ${patterns.length} heads, a ${across ? "column" : "row"} for each layer: choose one`,
+    className: across ? "attn-maps" : "attn-maps attn-flat", title: `All ${count} heads, a ${across ? "column" : "row"} for each layer: choose one`,
     columns: (across ? layers : numbers).map(named).map(heading("col")), rows: (across ? numbers : layers).map(named).map(heading("row")),
     cells: across ? numbers.map((number) => layers.map((layer) => of(layer, number)))
       : layers.map((layer) => numbers.map((number) => of(layer, number))),
   });
   const cells = grid(layers.length, PER_LAYER);
   const behind = tableOf({ title: "", columns: numbers.map(named).map(heading("col")), rows: layers.map(named).map(heading("row")), cells });
-  // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says.
-  const set = ({ head, numbers: found, title, says, fades = () => false, dot = () => 0 }) => {
+  // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says, `touched` whether
+  // something is done to it.
+  const set = ({ head, numbers: found, title, says, fades = () => false, dot = () => 0, touched = () => false }) => {
     behind.caption.textContent = `A row for each layer, a column for each head: ${title}`;
     windows.forEach(({ press, dot: mark }, place) => {
       const share = dot(place), size = Math.min(1, Math.abs(share)) ** 0.5;
       press.setAttribute("aria-pressed", headOf(place) === head);
       press.setAttribute("aria-label", `Head ${headOf(place)} ${says(place)}`);
       press.classList.toggle("attn-resting", fades(place));
+      press.classList.toggle("attn-guessed", touched(place));
       mark.style.setProperty("--attn-w", size < 0.08 ? 0 : size);
       mark.classList.toggle("attn-minus", share < 0);
       cells[Math.floor(place / PER_LAYER)][place % PER_LAYER].textContent = format(found[place]);
     });
   };
-  return { table, numbers: folded("The numbers", scrolling("The numbers of all heads", behind.table)), set };
+  const draw = (patterns) => windows.forEach(({ show }, place) => show(patterns[place]));
+  return { table, draw, numbers: folded("The numbers", scrolling("The numbers of all heads", behind.table)), set };
 }

