@@ -6,7 +6,7 @@ else
   BIN := .venv/bin
 endif
 CHAPTERS := $(sort $(wildcard chapters/*.ipynb))
-NUMBERS := $(foreach name,$(notdir $(CHAPTERS)),$(firstword $(subst _, ,$(name))))
+NUMBERS := $(foreach name,$(notdir $(wildcard chapters/[0-9]*.ipynb)),$(firstword $(subst _, ,$(name))))
 override CHAPTER := $(or $(filter 0$(CHAPTER),$(NUMBERS)),$(CHAPTER))
 LAB := lab/*/*/*
 LOCK = $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml

@@ -13,6 +13,7 @@ from attn.figures import (
     CacheExplorer,
     ClockExplorer,
     CostExplorer,
+    FormulaParts,
     GaugeExplorer,
     Guess,
     HeadGuess,
@@ -135,6 +136,9 @@ def one_of_each():
         "softmax_back": SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
         "senses": SenseExplorer(read_recording("minilm")["runs"]["mole phrases"]),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
+        "formula_parts": FormulaParts(
+            [["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]
+        ),
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
@@ -166,6 +170,10 @@ OTHERS = [  # states that no move below leads to
     training_explorer(moment=2, askers=[1, 2]),  # both runs as arcs
     self_check(),
     self_check(chosen=[1, -1]),
+    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=1, puzzle=["cat", 1, "Highest."]),
+    ask_share_receive(
+        [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=2, q=[2, 0], puzzle=["cat", 0.5, "!"]
+    ),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="temperature", temperature=3.0),
     ask_share_receive(
         [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="length", d_k=64, scaled=False, learns=""
@@ -318,6 +326,7 @@ MOVES = {
         (press, "All columns alike"),
     ],
     "senses": [(hold, "layer", "ArrowRight"), (press, "▶ Play"), (hold, "layer", "ArrowDown")],
+    "formula_parts": [(press, "<b>Q"), (press, ")")],
     "gauge": [
         (key, "stretch", "End"),
         (key, "stretch", "ArrowLeft"),

@@ -13,15 +13,15 @@ from variants import ANSWERS, names, on_the_spine, solve
 
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
-from book import ledger, references, spine
+from book import chapters, ledger, references, spine
 from book.execute import DRAWN_TWICE, exercises, normalise, read
 from book.inline import drawings
 from book.prose import CLOCK, is_guess, missing, printed, questions, shown, unprinted
 
 FOLDER = Path(__file__).resolve().parent.parent / "chapters"
 TEMPLATE = FOLDER.parent / "book" / "template.ipynb"
-CHAPTERS = sorted(FOLDER.glob("*.ipynb"))
-NOTEBOOKS = [*CHAPTERS, TEMPLATE]
+CHAPTERS = chapters()
+NOTEBOOKS = [*CHAPTERS, *sorted({*FOLDER.glob("*.ipynb")} - {*CHAPTERS}), TEMPLATE]
 
 
 def each(paths):
@@ -81,7 +81,7 @@ def test_every_code_cell_has_been_executed_in_order(path):
     assert counts == list(range(1, len(counts) + 1)), "run make record"
 
 
-@each(CHAPTERS)
+@each(NOTEBOOKS)
 def test_a_number_in_prose_is_printed_by_a_cell(path):
     assert unprinted(read(path)) == {}, "told, but printed by no cell: print them, or take them out"
 

@@ -17,6 +17,7 @@ from attn.figures.bundle import shared_script as shared_script
 from attn.figures.cache import CacheExplorer as CacheExplorer
 from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
+from attn.figures.formula_parts import FormulaParts as FormulaParts
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.guess import Guess as Guess
 from attn.figures.guess import answer_to as answer_to

@@ -136,18 +136,33 @@ function receivePicture({ tokens, asker, V, E }) {
   return { picture, set };
 }
 
-function inWords({ asker, tokens, q, E, hidden }, { weights, output }) {
+function inWords({ asker, tokens, q, E, hidden, panes }, { scores, weights, output }) {
+  if (panes === 1) return [[`“${asker}”`, "query"], [` asks with ${pair(q)}. Scores: `],
+    ...tokens.flatMap((token, j) => [[`${j ? ", " : ""}${token} `, "key"], [format(scores[j]), "weight"]]), ["."]];
   const seen = tokens.map((_, j) => j).filter((j) => !hidden?.[j]);
   if (!seen.length) return [[`“${asker}”`, "query"], [" may look at nothing, and receives nothing."]];
   const takes = seen.flatMap((j, i) => [[i === 0 ? "" : i === seen.length - 1 ? " and " : ", "],
     [percent(weights[j]), "weight"], [" from "], [tokens[j], "key"]]);
+  if (panes === 2) return [[`“${asker}”`, "query"], [` asks with ${pair(q)} and takes `], ...takes, ["."]];
   const added = E ? [[`. Added to its own vector ${pair(E)}, that makes ${pair(E.map((entry, d) => entry + output[d]))}.`]] : [["."]];
   return [[`“${asker}”`, "query"], [` asks with ${pair(q)} and takes `], ...takes, [". It receives "],
     [pair(output), "value"], [": the values, mixed in these shares"], ...added];
 }
 
+// The arrow that figures of a page share: each tells the others.
+const ARROW = "attn-arrow";
+
+function shareArrow({ linked, read, change, isThere }) {
+  const hear = ({ detail: { name, q } }) => {
+    if (!isThere()) return removeEventListener(ARROW, hear);
+    if (name === linked && !alike(q, read().q)) change({ q });
+  };
+  addEventListener(ARROW, hear);
+  return (q) => dispatchEvent(new CustomEvent(ARROW, { detail: { name: linked, q } }));
+}
+
 function build({ read, change, reset, draw }) {
-  const { tokens, asker, K, adds, learns, puzzle } = read();
+  const { tokens, asker, K, adds, learns, puzzle, panes, linked } = read();
   const goal = tokens.indexOf(learns);
   let run = 0, learningNow = false, hasLearned = false; // another move ends it
   const moveTo = (q) => {
@@ -198,18 +213,21 @@ function build({ read, change, reset, draw }) {
 
   const panel = (title, told, picture) => box("attn-panel",
     element("p", { className: "attn-panel-title" }, element("b", { className: "attn-panel-name" }, title), ...told.map(coloured)), picture);
-  draw(
-    box("attn-three",
-      panel("Ask. ", [[`The arrow is what “${asker}” looks for, its `], ["query", "query"],
+  const panels = [
+    panel("Ask. ", [[`The arrow is what “${asker}” looks for, its `], ["query", "query"],
         ["; a dot is what a word can be found by, its "], ["key", "key"], ["."]], first.picture),
-      panel("Share. ", [["The farther along the arrow a key lies, the wider its ribbon: its "], ["weight", "weight"],
+    panel("Share. ", [["The farther along the arrow a key lies, the wider its ribbon: its "], ["weight", "weight"],
         [adds === "mask" ? ". Press a word to hide it." : "."]], second.picture),
-      panel("Receive. ", [["A square is what a word hands over, its "], ["value", "value"],
-        [". It pulls as its weight says."]], third.picture)),
-    say.row, box("attn-controls", ...more, ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));
+    panel("Receive. ", [["A square is what a word hands over, its "], ["value", "value"],
+        [". It pulls as its weight says."]], third.picture),
+  ].slice(0, panes);
+  draw(box(`attn-three attn-panes-${panes}`, ...panels), say.row, box("attn-controls", ...more, ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));
+
+  const tell = linked ? shareArrow({ linked, read, change, isThere: () => say.row.isConnected }) : () => {};
 
   return (state, before) => {
     const found = ask(state);
+    if (before) tell(state.q);
     [latest, earlier] = [state, before];
     glide([...state.q, ...found.weights], first.held() || learningNow);
     second.flow(found.weights);
@@ -220,16 +238,17 @@ function build({ read, change, reset, draw }) {
     say.set([...inWords(state, found), ...held]);
     if (!puzzle.length) return;
     const [word, share, insight] = puzzle;
-    const solved = found.weights[tokens.indexOf(word)] >= share;
-    task.textContent = solved ? `✓ ${insight}` : `Puzzle: can you give “${word}” more than ${Math.round(100 * share)} %?`;
+    const solved = panes === 1 ? tokens[largest(found.scores)] === word : found.weights[tokens.indexOf(word)] >= share;
+    const wanted = panes === 1 ? `“${word}” the highest score` : `“${word}” more than ${Math.round(100 * share)} %`;
+    task.textContent = solved ? `✓ ${insight}` : `Puzzle: can you give ${wanted}?`;
     task.classList.toggle("attn-solved", solved);
   };
 }
 
 const render = figure({
   label: "Ask, share, receive",
-  names: ["tokens", "asker", "q", "K", "V", "adds", "temperature", "d_k", "scaled", "hidden", "E", "learns", "puzzle"], build,
-  fixed: ({ tokens, asker, K, V, E, adds, learns, puzzle }) => [tokens, asker, K, V, E, adds, learns, puzzle],
+  names: ["tokens", "asker", "q", "K", "V", "adds", "temperature", "d_k", "scaled", "hidden", "E", "learns", "puzzle", "panes", "linked"], build,
+  fixed: ({ tokens, asker, K, V, E, adds, learns, puzzle, panes, linked }) => [tokens, asker, K, V, E, adds, learns, puzzle, panes, linked],
 });
 
 export default { render, ask, pull, learn };

@@ -38,7 +38,12 @@ class AskShareReceive(Explorable):
     learns : str
         The word that the query can learn to take more from; "" for none.
     puzzle : list
-        A word, the share that it is to get, and what is said when it does; or nothing.
+        A word, the share that it is to get, and what is said when it does; or nothing. With one pane the word is to get
+        the highest score.
+    panes : int
+        How many of the three pictures are shown, from the first on.
+    linked : str
+        Figures of a page that have the same word here have the same arrow; "" for none.
     """
 
     _name = "ask_share_receive"
@@ -57,12 +62,16 @@ class AskShareReceive(Explorable):
     E = Shaped("2", optional=True)
     learns = Unicode("")
     puzzle = List()
+    panes = Int(3)
+    linked = Unicode("")
 
     def check(self, state):
         if state["temperature"] <= 0:
             raise TraitError(f"temperature must be above zero, but is {state['temperature']}")
         if state["d_k"] < 1:
             raise TraitError(f"d_k must be at least 1, but is {state['d_k']}")
+        if not 1 <= state["panes"] <= 3:
+            raise TraitError(f"panes must be from 1 to 3, but is {state['panes']}")
         for name, word in {"learns": state["learns"], "puzzle": "".join(state["puzzle"][:1])}.items():
             if word and word not in state["tokens"]:
                 raise TraitError(f"{name} needs one of {', '.join(state['tokens'])}, but names {word!r}")

@@ -1,0 +1,19 @@
+// A formula whose parts answer when they are pressed.
+
+function build({ read, change, reset, draw, line, tell }) {
+  const parts = read().parts.map(([symbol, role, told], i) => {
+    if (!told) return element("span", { className: "attn-symbol" }, symbol);
+    const press = button(`attn-symbol${role ? ` attn-role-${role}` : ""}`, symbol, () => change({ chosen: i }));
+    press.setAttribute("aria-description", "What is this?");
+    return press;
+  });
+  draw(element("p", { className: "attn-formula" }, ...parts), line, reset);
+  return ({ parts: told, chosen }) => {
+    parts.forEach((part, i) => part.setAttribute("aria-pressed", i === chosen));
+    tell(chosen < 0 ? "Press a part of the formula." : told[chosen][2]);
+  };
+}
+
+const render = figure({ label: "Formula", names: ["parts", "chosen"], build, fixed: ({ parts }) => [parts] });
+
+export default { render };
