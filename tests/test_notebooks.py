@@ -81,7 +81,7 @@ def test_every_code_cell_has_been_executed_in_order(path):
     assert counts == list(range(1, len(counts) + 1)), "run make record"
 
 
-@each(NOTEBOOKS)
+@each(NOTEBOOKS[:-1])  # the template speaks of the rules
 def test_a_number_in_prose_is_printed_by_a_cell(path):
     assert unprinted(read(path)) == {}, "told, but printed by no cell: print them, or take them out"
 
