@@ -172,7 +172,7 @@ OTHERS = [  # states that no move below leads to
     self_check(chosen=[1, -1]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=1, puzzle=["cat", 1, "Highest."]),
     ask_share_receive(
-        [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=2, q=[2, 0], puzzle=["cat", 0.5, "!"]
+        [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=2, puzzle=["cat", 0.5, "!"]
     ),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="temperature", temperature=3.0),
     ask_share_receive(

@@ -63,6 +63,10 @@ READER = """from attn.figures import NovelReader
 
 reader = NovelReader(["Emma was"])
 reader"""
+MODEL = """from attn.figures import SmolLM2Reader
+
+live = SmolLM2Reader([("The capital of France is", "The capital of Japan is")])
+live"""
 TRAINER = """from attn.figures import PressTrain
 
 trainer = PressTrain(steps=20)
@@ -135,6 +139,7 @@ OWN = {
     ),
     "trainer": (TRAINER, TRAINED),
     "reader": (READER, "print(reader.text, reader.off)"),
+    "model": (MODEL, "print(live.exchanged)"),
     "explorer": (EXPLORER, WEIGHTS, KNOB),
 }
 
@@ -525,6 +530,18 @@ def test_a_result_says_on_how_many_models_it_rests_as_in_the_book(asked):
                 `#${id} [data-windowed-list-index="3"] .jp-Cell-outputArea`), "::before").content""",
             arg=[asked.evaluate("window.jupyterapp.shell.currentWidget.id"), wanted],
         )
+
+
+def test_a_released_model_is_run_by_the_package(opened, smollm2):
+    page = opened("model.ipynb")
+    run(page)
+    first = notebook(page).locator(".attn-nexts").first
+    first.get_by_text("·Paris").wait_for()
+    notebook(page).get_by_text("hands over what it mixes in the second text", exact=True).click()
+    first.get_by_text("·Tokyo").wait_for()
+    assert first.inner_text().split() == ["·Tokyo", "0.760,", "was", "0.000"]
+    output = notebook(page).locator(".jp-Cell").nth(1).locator(".jp-OutputArea-output")
+    assert read(page, 1, output, "['L24H5']") == "['L24H5']"
 
 
 def test_every_guess_of_the_book_is_made_by_the_keyboard(asked, opened):
