@@ -11,6 +11,7 @@ from attn.course import novels
 from attn.figures import book_script, light, read_source
 from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
+from attn.figures.smollm2_reader import smollm2_scripts
 from attn.figures.wall import wall_script
 
 LOOKS = Path(__file__).parent / "looks"
@@ -42,6 +43,15 @@ def beside(tmp_path_factory):
     for name, text in [*scripts.items(), weights_script(), wall_script(), *model_scripts()]:
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def with_model(beside, smollm2):
+    """The folder of the book's scripts, with those that hold the model."""
+    (beside / "smollm2").mkdir()
+    for name, text in smollm2_scripts(light):
+        (beside / name).write_text(text, encoding="utf-8")
+    return beside
 
 
 @pytest.fixture

@@ -136,9 +136,7 @@ def one_of_each():
         "softmax_back": SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
         "senses": SenseExplorer(read_recording("minilm")["runs"]["mole phrases"]),
         "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
-        "formula_parts": FormulaParts(
-            [["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]
-        ),
+        "formula_parts": FormulaParts([["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]),
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
@@ -171,9 +169,7 @@ OTHERS = [  # states that no move below leads to
     self_check(),
     self_check(chosen=[1, -1]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=1, puzzle=["cat", 1, "Highest."]),
-    ask_share_receive(
-        [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=2, puzzle=["cat", 0.5, "!"]
-    ),
+    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=2, puzzle=["cat", 0.5, "!"]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="temperature", temperature=3.0),
     ask_share_receive(
         [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="length", d_k=64, scaled=False, learns=""

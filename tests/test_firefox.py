@@ -139,6 +139,30 @@ def test_each_thing_that_can_be_held_is_dragged_by_the_mouse_in_firefox(firefox,
         assert len(set(seen)) > 1, ask(f"return {target}.parentNode.ariaLabel")
 
 
+def test_a_released_model_runs_in_firefox_from_a_file(firefox, with_model, unloaded):
+    page = unloaded(EACH["smollm2_reader"])
+    firefox("WebDriver:Navigate", url=page.url)
+
+    def until(found):
+        for _ in range(600):
+            said = firefox("WebDriver:ExecuteScript", script=f"return {found}", args=[])["value"]
+            if said:
+                return said
+            time.sleep(0.2)
+        raise AssertionError(f"in two minutes there was no {found}")
+
+    button = "[...document.querySelectorAll('button')].find((one) => one.textContent.startsWith('Load SmolLM2'))"
+    firefox("WebDriver:ExecuteScript", script=f"{button}.click()", args=[])
+    until("document.querySelectorAll('.attn-token').length")
+    read = """[...document.querySelectorAll('textarea')].forEach((field) => {
+        field.value = 'The capital of France is';
+        field.closest('form').requestSubmit();
+    })"""
+    firefox("WebDriver:ExecuteScript", script=read, args=[])
+    shares = "[...document.querySelectorAll('.attn-nexts')].map((row) => row.textContent)"
+    until(f"{shares}[0]?.startsWith('·Paris0.77')")
+
+
 def test_a_chapter_of_the_book_opened_from_a_file_is_alive_in_firefox_as_in_chromium(same_look, visit, book):
     [chapter] = [name for name in CHAPTERS if "/15_" in f"/{name}"]
     same_look(visit((book / chapter).as_uri(), until="load"))

@@ -36,15 +36,6 @@ def reader(**changes):
     return SmolLM2Reader([PAIR, ["one two three one two", "one four three one four"]], **changes)
 
 
-@pytest.fixture(scope="session")
-def with_model(beside, smollm2):
-    """The folder of the book's scripts, with those that hold the model."""
-    (beside / "smollm2").mkdir()
-    for name, text in smollm2_scripts(light):
-        (beside / name).write_text(text, encoding="utf-8")
-    return beside
-
-
 @pytest.fixture
 def alive(with_model, unloaded):
     """Open a page from a folder, without a network, and load the model there."""

