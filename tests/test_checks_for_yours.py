@@ -1,0 +1,262 @@
+"""The checks to take along: they find planted mistakes, and none in attention that is right."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attn import scaled_dot_product_attention
+from attn.course import checks_for_yours
+from attn.course.checks_for_yours import (
+    D,
+    N,
+    check_attention,
+    check_layer,
+    check_padding,
+    check_rotary,
+    check_steps,
+    report,
+    turned,
+)
+from attn.positions import rotary
+
+
+def softmax(scores, axis=-1):
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def scores_of(Q, K, divisor=None):
+    return Q @ np.swapaxes(K, -1, -2) / (divisor or np.sqrt(Q.shape[-1]))
+
+
+def attend(Q, K, V, allowed=None):
+    scores = scores_of(Q, K)
+    return softmax(scores if allowed is None else np.where(allowed, scores, -np.inf)) @ V
+
+
+def in_half(Q, K, V, allowed):
+    scores = scores_of(Q.astype(np.float16), K.astype(np.float16)).astype(np.float16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = np.exp(scores if allowed is None else np.where(allowed, scores, np.float16(-np.inf)))
+        return powers / powers.sum(axis=-1, keepdims=True) @ V
+
+
+def dropped(Q, K, V, allowed, rng=np.random.default_rng(0)):  # noqa: B008
+    return attend(Q, K, V, allowed) * (rng.random(V.shape) > 0.1) / 0.9
+
+
+MISTAKES = {
+    "softmax over the wrong axis": (
+        lambda Q, K, V, allowed: (
+            softmax(scores_of(Q, K) if allowed is None else np.where(allowed, scores_of(Q, K), -1e9), axis=-2) @ V
+        ),
+        "weights sum to 1",
+    ),
+    "the root of another size": (
+        lambda Q, K, V, allowed: attend(Q / 2, K, V, allowed),
+        "the root",
+    ),
+    "no root": (lambda Q, K, V, allowed: attend(Q * np.sqrt(D), K, V, allowed), "the root"),
+    "a mask turned round": (
+        lambda Q, K, V, allowed: attend(Q, K, V, allowed if allowed is None else ~allowed | np.eye(N, dtype=bool)),
+        "what is hidden has no effect",
+    ),
+    "a mask of 0 and 1, added": (
+        lambda Q, K, V, allowed: softmax(scores_of(Q, K) + (0 if allowed is None else ~allowed)) @ V,
+        "what is hidden has no effect",
+    ),
+    "a mask after softmax": (
+        lambda Q, K, V, allowed: (softmax(scores_of(Q, K)) * (1 if allowed is None else allowed)) @ V,
+        "weights sum to 1 under a mask",
+    ),
+    "dropout left on": (dropped, "twice the same"),
+    "a sum in half precision": (in_half, "large scores"),
+    "one head for all": (
+        lambda Q, K, V, allowed: attend(Q, K[:, :1].repeat(4, axis=1), V, allowed),
+        "heads and texts do not mix",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_found_by_the_check_that_is_meant_for_it(name):
+    mistaken, finds = MISTAKES[name]
+    findings = dict(check_attention(mistaken))
+    assert findings[finds], report(findings.items())
+
+
+def test_attention_that_is_right_passes():
+    def ours(Q, K, V, allowed):
+        return scaled_dot_product_attention(Q, K, V, allowed)[0]
+
+    def causal(Q, K, V):
+        n, m = Q.shape[-2], K.shape[-2]
+        return ours(Q, K, V, np.tri(n, m, m - n, dtype=bool))
+
+    def grouped(Q, K, V, allowed):
+        times = Q.shape[1] // K.shape[1]
+        return ours(Q, K.repeat(times, axis=1), V.repeat(times, axis=1), allowed)
+
+    for seed in range(5):
+        findings = check_attention(grouped, causal=causal, groups=True, dtype="float64", seed=seed)
+        assert len(findings) == 13 and not [name for name, wrong in findings if wrong], report(findings)
+
+
+def test_masks_of_the_wrong_corner_and_groups_in_the_wrong_order_are_found():
+    corner = dict(check_attention(attend, causal=lambda Q, K, V: attend(Q, K, V, np.tri(Q.shape[-2], N, dtype=bool))))
+    assert corner["new queries, old keys"] and not corner["the causal mask"]
+    upper = dict(check_attention(attend, causal=lambda Q, K, V: attend(Q, K, V, np.tri(N, dtype=bool).T)))
+    assert upper["the causal mask"]
+
+    def tiled(Q, K, V, allowed):
+        times = Q.shape[1] // K.shape[1]
+        return attend(Q, np.tile(K, (1, times, 1, 1)), np.tile(V, (1, times, 1, 1)), allowed)
+
+    findings = check_attention(tiled, groups=True)
+    assert [name for name, wrong in findings if wrong] == ["grouped heads"]
+
+
+def layer(X, cut, causal=False):
+    W = np.random.default_rng(1).normal(size=(4, 16, 16)) / 4
+    Q, K, V = (cut(X @ W[i]) for i in range(3))
+    mixed = attend(Q, K, V, np.tri(X.shape[1], dtype=bool) if causal else None)
+    return mixed.swapaxes(1, 2).reshape(X.shape) @ W[3]
+
+
+def by_transpose(X):
+    return X.reshape(*X.shape[:2], 4, 4).swapaxes(1, 2)
+
+
+def by_view(X):
+    return X.reshape(X.shape[0], 4, X.shape[1], 4)
+
+
+def test_heads_that_are_cut_by_view_are_found():
+    right = [*check_layer(lambda X: layer(X, by_transpose), 16)]
+    right += check_layer(lambda X: layer(X, by_transpose, causal=True), 16, causal=True)
+    assert not [name for name, wrong in right if wrong], report(right)
+    assert dict(check_layer(lambda X: layer(X, by_view), 16))["words in another order"]
+    assert dict(check_layer(lambda X: layer(X, by_view, causal=True), 16, causal=True))["the causal mask"]
+
+
+@pytest.mark.parametrize("pairs", ["neighbours", "halves"])
+def test_rotary_pairs_bases_and_offsets_are_told_apart(pairs):
+    other = {"neighbours": "halves", "halves": "neighbours"}[pairs]
+
+    def turn(which=pairs, base=10_000.0, moved=0):
+        return lambda X, positions: turned(np.asarray(X), np.asarray(positions) * (1 + moved), which, base)
+
+    assert not [wrong for _, wrong in check_rotary(turn(), pairs=pairs) if wrong]
+    for wrong in (turn(other), turn(base=100_000.0), turn(moved=1)):
+        assert dict(check_rotary(wrong, pairs=pairs))["the pairs and the base"]
+    learned = np.random.default_rng(0).normal(size=(50, D))
+    added = dict(check_rotary(lambda X, positions: X + learned[positions], pairs=pairs))
+    assert added["the first place"] and added["only distances count"]
+
+
+def test_rotary_of_the_package_turns_neighbours():
+    findings = check_rotary(lambda X, positions: rotary(np.asarray(X), start=int(positions[0])), pairs="neighbours")
+    assert not [name for name, wrong in findings if wrong], report(findings)
+
+
+def test_a_cache_that_starts_its_places_anew_and_padding_that_counts_are_found():
+    X = np.random.default_rng(0).normal(size=(N, D))
+
+    def at_once(X):
+        turned_X = turned(X, np.arange(len(X)), "halves", 10_000)
+        return attend(turned_X, turned_X, X, np.tri(len(X), dtype=bool))
+
+    def steps(X, place):
+        def one(n):
+            keys = turned(X[: n + 1], np.arange(n + 1), "halves", 10_000)
+            return attend(turned(X[n : n + 1], [place(n)], "halves", 10_000), keys, X[: n + 1])[0]
+
+        return np.stack([one(n) for n in range(len(X))])
+
+    assert not check_steps(at_once, lambda X: steps(X, lambda n: n), X)[0][1]
+    assert check_steps(at_once, lambda X: steps(X, lambda n: 0), X)[0][1]
+
+    table = np.random.default_rng(1).normal(size=(9, D))
+
+    def padded(rows, hides, counts):
+        longest = max(map(len, rows))
+        found = []
+        for row in rows:
+            n_padding = longest - len(row)
+            X = table[[0] * n_padding + [int(token) for token in row]]
+            places = np.arange(longest) - (0 if counts else n_padding)
+            X = X + np.sin(places[:, None] * 0.3)
+            seen = (np.arange(longest) >= n_padding) | (not hides)
+            found.append(attend(X[-1:], X, X, seen[None])[0])
+        return np.stack(found)
+
+    for hides, counts, right in [(True, False, True), (False, False, False), (True, True, False)]:
+        wrong = check_padding(lambda rows, h=hides, c=counts: padded(rows, h, c), [1, 2, 3])[0][1]
+        assert (wrong == "") == right
+
+
+def test_a_function_that_fails_is_reported_and_not_raised():
+    assert "✗ the shape: the output has shape (6, 8)" in report(check_attention(lambda Q, K, V, allowed: V[0, 0]))
+    assert "✗ the shape: ZeroDivisionError: " in report(check_attention(lambda *arrays: 1 / 0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_functions_of_pytorch_pass_in_each_precision(dtype):
+    torch = pytest.importorskip("torch")
+    function = torch.nn.functional.scaled_dot_product_attention
+
+    def tensor(array):
+        made = torch.tensor(array)
+        return made if made.dtype == torch.bool else made.to(getattr(torch, dtype))
+
+    def grouped(Q, K, V, allowed):
+        return function(Q, K, V, attn_mask=allowed, enable_gqa=True)
+
+    findings = check_attention(grouped, tensor=tensor, dtype=dtype, groups=True)
+    assert not [name for name, wrong in findings if wrong], report(findings)
+    causal = dict(
+        check_attention(grouped, tensor=tensor, dtype=dtype, causal=lambda *qkv: function(*qkv, is_causal=True))
+    )
+    assert causal["the causal mask"] == "" and "bottom right" in causal["new queries, old keys"]  # its mask is top left
+    wrong = dict(
+        check_attention(
+            lambda Q, K, V, allowed: function(Q, K, V, attn_mask=None if allowed is None else ~allowed),
+            tensor=tensor,
+            dtype=dtype,
+        )
+    )
+    assert wrong["what is hidden has no effect"]
+
+
+def test_attention_of_transformers_passes():
+    torch = pytest.importorskip("torch")
+    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+
+    def turn(X, positions):
+        angles = positions[:, None].float() * 10_000 ** (-torch.arange(0, D, 2) / D)
+        cos, sin = (torch.cat([table, table], -1)[None] for table in (angles.cos(), angles.sin()))
+        return llama.apply_rotary_pos_emb(X[None, None].float(), X[None, None].float(), cos, sin)[0][0, 0]
+
+    findings = check_rotary(turn, pairs="halves", tensor=torch.tensor)
+    assert not [name for name, wrong in findings if wrong], report(findings)
+    assert dict(check_rotary(turn, pairs="neighbours", tensor=torch.tensor))["the pairs and the base"]
+
+    class Module(torch.nn.Module):
+        training, num_key_value_groups = False, 2
+
+    def eager(Q, K, V, allowed):
+        module = Module()
+        module.num_key_value_groups = Q.shape[1] // K.shape[1]
+        mask = None if allowed is None else torch.where(allowed, 0.0, -torch.inf)[None, None]
+        return llama.eager_attention_forward(module, Q.float(), K.float(), V.float(), mask, D**-0.5)[0].transpose(1, 2)
+
+    findings = check_attention(eager, tensor=torch.tensor, groups=True)
+    assert not [name for name, wrong in findings if wrong], report(findings)
+
+
+def test_the_file_needs_numpy_alone():
+    tree = ast.parse(Path(checks_for_yours.__file__).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [alias.name for node in imports for alias in node.names] == ["textwrap", "numpy"]
