@@ -94,7 +94,7 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
     for scrolls in page.locator(".attn-scroll").all():
         named = scrolls.evaluate("box => box.tabIndex === 0 && box.role === 'group' && !!box.ariaLabel")
         assert named != (scrolls.locator("button[tabindex='0']").count() > 0), "what scrolls is reached by the keyboard"
-    if name not in ("self_check", "guess"):
+    if name not in ("self_check", "guess", "smollm2_reader"):
         press(page, "Start again")
         bring(page)
         assert root.evaluate(LOOK) == looks["at first"]
@@ -855,7 +855,7 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
         assert sorted(found["events"]) == sorted(f"change:{trait}" for trait in traits), name
         assert found["drawn"] == ["get"] * len(traits), "it is drawn once, however much has changed"
         assert set(found["told"][:-1]) == {"set"} and found["told"][-1] == "save", "the kernel must hear of it"
-        if name not in ("self_check", "guess"):
+        if name not in ("self_check", "guess", "smollm2_reader"):
             assert found["drawnAgain"][-1] == "get", "what was typed goes even if nothing has changed"
         assert found["ended"] == [] and found["left"] == 0
 

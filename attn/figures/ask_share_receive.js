@@ -221,7 +221,8 @@ function build({ read, change, reset, draw }) {
     panel("Receive. ", [["A square is what a word hands over, its "], ["value", "value"],
         [". It pulls as its weight says."]], third.picture),
   ].slice(0, panes);
-  draw(box(`attn-three attn-panes-${panes}`, ...panels), say.row, box("attn-controls", ...more, ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));
+  draw(...(more.length ? [box("attn-controls", ...more)] : []), box(`attn-three attn-panes-${panes}`, ...panels), say.row,
+    box("attn-controls", ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));
 
   const tell = linked ? shareArrow({ linked, read, change, isThere: () => say.row.isConnected }) : () => {};
 

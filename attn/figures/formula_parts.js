@@ -9,7 +9,7 @@ function build({ read, change, reset, draw, line, tell }) {
   });
   draw(element("p", { className: "attn-formula" }, ...parts), line, reset);
   return ({ parts: told, chosen }) => {
-    parts.forEach((part, i) => part.setAttribute("aria-pressed", i === chosen));
+    parts.forEach((part, i) => told[i][2] && part.setAttribute("aria-pressed", i === chosen));
     tell(chosen < 0 ? "Press a part of the formula." : told[chosen][2]);
   };
 }

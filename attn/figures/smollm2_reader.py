@@ -37,10 +37,10 @@ def smollm2_scripts(light):
     wasm = base64.b64encode((FOLDER / "smollm2.wasm").read_bytes()).decode()
     brought = {"source": light(read_source("smollm2.js")), "wasm": wasm, "size": size, "parts": -(-size // PART)}
     yield "smollm2.js", f"window.attnSmollm2 = {json.dumps(brought)};\n"
-    if file:
-        with file.open("rb") as parts:
-            for number, part in enumerate(iter(functools.partial(parts.read, PART), b"")):
-                yield f"smollm2/{number}.js", f'window.attnSmollm2.part = "{base64.b64encode(part).decode()}";\n'
+    content = file.read_bytes() if file else b""
+    for number, at in enumerate(range(0, size, PART)):
+        part = base64.b64encode(content[at : at + PART]).decode()
+        yield f"smollm2/{number}.js", f'window.attnSmollm2.part = "{part}";\n'
 
 
 class SmolLM2Reader(Explorable):

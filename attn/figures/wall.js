@@ -87,7 +87,7 @@ function build(means) {
   const telling = {
     see: () => ["Press a word to let it ask, and a window to see where that head looks."],
     rest: (numbers) => [bold(`${numbers.filter((share) => share > 0.5).length} of ${heads.length}`),
-      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, and fade. Weights must sum to one. What still shines is at work in this sentence.`],
+      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, and fade. Weights must sum to one, so a head that finds nothing has to put them somewhere. What still shines is at work in this sentence.`],
     work: (numbers, { work }) => [bold(`${numbers.filter((share) => share > MANY).length} of ${heads.length}`),
       ` heads give more than ${MANY} of their weight to ${WORKS[work]}. `,
       work !== "one back" && !repeats(tokens).length ? "No word comes twice in this sentence." : "Which of them stay in another sentence?"],
@@ -96,14 +96,14 @@ function build(means) {
       const best = largest(numbers);
       return [`Each head is switched off alone. ${named(token)} has a probability of ${format(now.likely[token - 1], 3)}. `,
         bold(`${numbers.filter((nats) => nats > 0.1).length} of ${heads.length}`),
-        ` heads off make it more than 0.1 nats harder (dark), ${numbers.filter((nats) => nats < -0.1).length} easier (orange).`
-        + ` Most needed: ${headOf(best)}, ${signed(numbers[best])}.`];
+        ` heads off make it less likely, by a tenth or more (dark), ${numbers.filter((nats) => nats < -0.1).length} more likely (orange).`
+        + ` Most needed: ${headOf(best)}, without which it has ${format(now.likely[token - 1] * Math.exp(-numbers[best]), 3)}.`];
     },
     exchange: (numbers, { head }) => {
       if (!now.exchange) return ["No second sentence was recorded beside this one. "];
       return [`While the model reads “${now.text}”, head `, bold(head),
         ` hands over, at the last word, the 64 numbers that it mixes in “${now.exchange.other}”. It goes `,
-        bold(`${format(100 * numbers[placeOf(head)], 0)} per cent`), " of the way to the other answer."];
+        bold(`${format(100 * numbers[placeOf(head)], 0)} per cent`), " of the way to the other answer, in log-odds. A dot says how far each head alone goes."];
     },
   };
   const labelled = {
@@ -136,7 +136,8 @@ function build(means) {
       dot: (place) => (dotted ? numbersNow[place] : 0),
     });
     const row = patterns[chosen][from], best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).filter((j) => row[j] > 0).slice(0, 3);
-    tell(`Head ${head}: ${named(from)} asks, and gives most to ${best.map((j) => `${named(j)} ${format(row[j])}`).join(", ")}.`);
+    const guessed = look === "matter" && token ? `, where ${named(token)} is guessed,` : "";
+    tell(`Head ${head}: ${named(from)}${guessed} asks, and gives most to ${best.map((j) => `${named(j)} ${format(row[j])}`).join(", ")}.`);
   };
 }
 

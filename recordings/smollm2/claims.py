@@ -12,16 +12,17 @@ from itertools import permutations
 
 import numpy as np
 
-from attn import ReplaceMixtures, softmax
+from attn import Forbid, ReplaceMixtures, softmax
 from attn.course.recordings import write_recording
 from attn.course.smollm2 import read_smollm2
-from recordings._arithmetic import cosine, mean_interval, plain
+from recordings._arithmetic import cosine, interval, mean_interval, plain
 
 from .measure import about
 from .model import N_HEADS, N_LAYERS, SENTENCES, Model, lead, losses
 from .sinks import LATER, prose
 
-FACTORS = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 4, 8)  # 8 is the root of 64, the length of a key
+FACTORS = (0, 0.25, 0.5, 0.75, 0.9, 1, 1.25, 1.5, 2, 4, 8)  # 8 is the root of 64, the length of a key
+LAYER = 7  # that is, after layer 8
 CARRIER = 24, 5  # the layer and the head that measure.py finds
 
 
@@ -36,17 +37,21 @@ def with_scores_times(model, factor, layers):
 
 
 def scores(model):
-    """Return the loss with all scores multiplied; and by layer, what equal weights in that layer alone add to it."""
+    """Return the loss with all scores multiplied; and by layer, what is added to it by equal weights in that layer
+    alone, and by no attention in it at all."""
     rows, layers = prose(model), range(1, N_LAYERS + 1)
 
-    def loss(factor, changed):
+    def loss(factor, changed, done=()):
         other = with_scores_times(model, factor, changed)
-        return losses(other.logits(rows, last=False), rows)[:, LATER:].mean(axis=1)
+        return losses(other.logits(rows, done, last=False), rows)[:, LATER:].mean(axis=1)
 
     base, texts = loss(1, []), range(len(rows))
     return {
         "times": {str(factor): mean_interval(loss(factor, layers), texts) for factor in FACTORS},
         "equal weights in one layer": [mean_interval(loss(0, [layer]) - base, texts) for layer in layers],
+        "no attention in one layer": [
+            mean_interval(loss(1, [], [Forbid(True, layer)]) - base, texts) for layer in layers
+        ],
     }
 
 
@@ -59,22 +64,26 @@ def beginnings(model):
 
 
 def angles(model):
-    """Return in what share of rows the key with the largest dot product also has the largest cosine; and in what share
-    a head of each kind looks where its kind does."""
+    """Return in what share of rows the key with the largest dot product also has the largest cosine, in all of them and
+    where it is not the first token's; and how many heads look at the first token, and at the one before."""
     rows = prose(model)
-    same, first, before = [], [], []
+    same, elsewhere, first, before = [], [], [], []
     for layer in model.trace(rows).layers:
         seen, n = layer.attention, rows.shape[1]
         keys = np.repeat(seen.K, N_HEADS // seen.K.shape[1], axis=1)
         products = seen.Q @ keys.swapaxes(-1, -2)
         visible = np.tri(n, dtype=bool)
         turned = np.where(visible, products / np.linalg.norm(keys, axis=-1)[:, :, None], -np.inf)
-        same.append((np.where(visible, products, -np.inf).argmax(-1) == turned.argmax(-1))[..., LATER:].mean((0, 2)))
+        largest = np.where(visible, products, -np.inf).argmax(-1)[..., LATER:]
+        agrees = largest == turned.argmax(-1)[..., LATER:]
+        same.append(agrees.ravel())
+        elsewhere.append(agrees[largest > 0])
         first.append(seen.weights[:, :, LATER:, 0].mean((0, 2)))
         before.append(np.diagonal(seen.weights, -1, axis1=-2, axis2=-1)[..., LATER - 1 :].mean((0, 2)))
     texts = range(rows.shape[0])
     return {
-        "largest product has the largest cosine": plain(np.mean(same), 3),
+        "largest product has the largest cosine": plain(np.concatenate(same).mean(), 3),
+        "where it is not the first token's": plain(np.concatenate(elsewhere).mean(), 3),
         "heads on the first": int((np.concatenate(first) > 0.5).sum()),
         "heads on the one before": int((np.concatenate(before) > 0.5).sum()),
         "texts": len(texts),
@@ -82,36 +91,48 @@ def angles(model):
 
 
 def parts(model):
-    """Return how much of the way from one capital to the other it takes to give the carrier, at the last word, the
-    query, the keys, or the values that it has for the other country."""
-    found_on = SENTENCES["capitals"]["found on"]
-    countries = found_on["countries"]
-    pairs = np.array(list(permutations(range(len(countries)), 2)))
-    rows = model.encode([found_on["wording"].format(country) for country in countries])
-    words = np.array([model.word(capital) for capital in countries.values()])
-    one, other = pairs.T
-    (layer, head), logits, behind = CARRIER, model.logits(rows), model.behind(rows[one])
-    seen = model.trace(rows).layers[layer - 1].attention
-    group = (head - 1) * seen.K.shape[1] // N_HEADS
-    Q, K, V = seen.Q[:, head - 1, -1:], seen.K[:, group], seen.V[:, group]
-    base, goal = lead(logits[one], words[other], words[one]), lead(logits[other], words[other], words[one])
-    found = {}
+    """Return how much of the way to the other answer it takes to give the carrier, at the last word, the query, the
+    keys, or the values of another text: of one about another country, and of one that asks for another person."""
+    capitals, people = SENTENCES["capitals"]["found on"], SENTENCES["people"]
+    wording, known = capitals["wording"], capitals["countries"]
+    other_country = [
+        (wording.format(one), wording.format(other), known[one], known[other]) for one, other in permutations(known, 2)
+    ]
+    other_question = []
+    for one, other in permutations(people["cities"], 2):
+        first, second = (people["text"].format(one, other, who) for who in people["who"])
+        other_question += [(first, second, one, other), (second, first, other, one)]
+    return {
+        "another country": given_parts(model, other_country),
+        "another question": given_parts(model, other_question),
+    }
+
+
+def given_parts(model, asked):
+    """Return it for pairs of texts: (text, other text, its answer, the other's)."""
+    texts, others, answers, other_answers = zip(*asked)
+    rows, other_rows = model.encode(texts), model.encode(others)
+    words, other_words = (np.array([model.word(word) for word in known]) for known in (answers, other_answers))
+    (layer, head), behind = CARRIER, model.behind(rows)
+    here, there = (model.trace(part).layers[layer - 1].attention for part in (rows, other_rows))
+    base, goal = (lead(model.logits(part), other_words, words) for part in (rows, other_rows))
+    groups, found = [answers.index(one) for one in answers], {}
     for name, (q, k, v) in {
-        "nothing": (one, one, one), "the query": (other, one, one), "the keys": (one, other, one),
-        "the values": (one, one, other), "all three": (other, other, other),
+        "nothing": (here, here, here), "the query": (there, here, here), "the keys": (here, there, here),
+        "the values": (here, here, there), "all three": (there, there, there),
     }.items():  # fmt: skip
-        weights = softmax(Q[q] @ K[k].swapaxes(-1, -2) / Q.shape[-1] ** 0.5)
-        given = ReplaceMixtures(slice(None), weights @ V[v], layer, head)
-        leads = lead(behind([given]), words[other], words[one])
-        found[name] = mean_interval((leads - base) / (goal - base), one)
-    return found
+        Q, K, V = q.Q[:, head - 1, -1:], k.K[:, head - 1], v.V[:, head - 1]
+        weights = softmax(Q @ K.swapaxes(-1, -2) / Q.shape[-1] ** 0.5)
+        moved = lead(behind([ReplaceMixtures(slice(None), weights @ V, layer, head)]), other_words, words) - base
+        found[name] = interval(lambda rows, moved=moved: moved[rows].mean() / (goal - base)[rows].mean(), groups)
+    return {"pairs": len(asked), **found}
 
 
 def senses(model):
     """Return in what share of the sentences the sense of "mole" is read from its vector after each layer, and without
     any layer from the embeddings of all words before it, or of the one that tells: by the nearest mean of the other
     templates, one template left out at a time."""
-    texts, kinds, templates, clues = [], [], [], []
+    texts, kinds, templates, clues, bare = [], [], [], [], []
     for kind, lines in SENTENCES["senses"].items():
         for line in lines:
             template, fills = line.split(" | ")
@@ -119,34 +140,46 @@ def senses(model):
                 texts.append(template.format(fill))
                 kinds.append(kind)
                 templates.append(template)
+                bare.append(template.format("thing"))
                 clues.append(model.params["embedding"][model.tokenizer.encode(f" {fill}")].mean(axis=0))
     kinds, templates = np.array(kinds), np.array(templates)
-    streams, averages = [], []
-    for text in texts:
-        trace = model.trace(np.array([model.tokenizer.encode(text)]))
-        streams.append([layer.after_mlp[0, -1] for layer in trace.layers])
-        averages.append(trace.embedded[0][0, :-1].mean(axis=0))
-    by_layer = np.array(streams, float).swapaxes(0, 1)
 
-    def right(X):
+    def at_the_last(text):
+        trace = model.trace(np.array([model.tokenizer.encode(text)]))
+        return trace, np.array([layer.after_mlp[0, -1] for layer in trace.layers], float)
+
+    seen = [at_the_last(text) for text in texts]
+    by_layer = np.stack([streams for _, streams in seen], axis=1)
+    averages = np.array([trace.embedded[0][0, :-1].mean(axis=0) for trace, _ in seen], float)
+    without = {text: at_the_last(text)[1][LAYER] for text in dict.fromkeys(bare)}
+    without = np.array([without[text] for text in bare])
+
+    def right(X, judged=None):
+        """By sentence, whether it is told right by the means of X; `judged` are vectors of the same sentences."""
         hits = np.zeros(len(X))
         for template in dict.fromkeys(templates):
             out = templates == template
             known = X[~out] - X[~out].mean(axis=0)
             means = {kind: known[kinds[~out] == kind].mean(axis=0) for kind in dict.fromkeys(kinds)}
-            near = np.stack([cosine(X[out] - X[~out].mean(axis=0), mean) for mean in means.values()])
+            new = (X if judged is None else judged)[out] - X[~out].mean(axis=0)
+            near = np.stack([cosine(new, mean) for mean in means.values()])
             hits[out] = np.array(list(means))[near.argmax(axis=0)] == kinds[out]
         return hits
 
-    behind = ["The mole dug a tunnel", "The mole weighs many grams", "The mole on her skin grew"]
-    at_mole = [model.trace(np.array([model.tokenizer.encode(text)[:2]])).layers[-1].after_mlp for text in behind]
+    behind = [model.trace(np.array([model.tokenizer.encode(text)])) for text in SENTENCES["clue behind"]]
+    at_mole = np.array([[layer.after_mlp[0, 1] for layer in trace.layers] for trace in behind])
     return {
         "sentences": len(texts),
         "templates": len(set(templates)),
         "by layer": [mean_interval(right(X), templates) for X in by_layer],
-        "average of the words before": mean_interval(right(np.array(averages, float)), templates),
+        "average of the words before": mean_interval(right(averages), templates),
         "the word that tells": mean_interval(right(np.array(clues, float)), templates),
-        "equal to the last bit with the clue behind": bool(all((one == at_mole[0]).all() for one in at_mole)),
+        "after layer 8, with another word for the one that tells": mean_interval(
+            right(by_layer[LAYER], without), templates
+        ),
+        "clue behind, largest difference over the length": float(
+            f"{(np.abs(at_mole - at_mole[0]).max() / np.linalg.norm(at_mole[0], axis=-1).max()):.1g}"
+        ),
     }
 
 
