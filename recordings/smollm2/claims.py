@@ -12,9 +12,10 @@ from itertools import permutations
 
 import numpy as np
 
-from attn import Forbid, ReplaceMixtures, softmax
+from attn import Forbid, ReplaceMixtures, decoder, softmax
 from attn.course.recordings import write_recording
 from attn.course.smollm2 import read_smollm2
+from attn.generation import Cache
 from recordings._arithmetic import cosine, interval, mean_interval, plain
 
 from .measure import about
@@ -61,6 +62,33 @@ def beginnings(model):
     at_once = model.logits(rows, last=False)
     alone = [model.logits(rows[:, : n + 1]) for n in range(rows.shape[1])]
     return {"texts": len(rows), "largest difference": float(f"{np.abs(at_once - np.stack(alone, 1)).max():.1g}")}
+
+
+class Rounded(Cache):
+    """Keeps keys and values as whole numbers of so many bits, with a scale for each token of each head."""
+
+    def __init__(self, bits):
+        super().__init__()
+        self.most = 2 ** (bits - 1) - 1
+
+    def extend(self, layer, K, V):
+        return super().extend(layer, *map(self.rounded, (K, V)))
+
+    def rounded(self, X):
+        scale = np.abs(X).max(axis=-1, keepdims=True) / self.most
+        return (np.round(X / scale) * scale).astype(X.dtype)
+
+
+def cache_in_bits(model):
+    """Return what keys and values of so many bits each add to the loss."""
+    rows = prose(model)
+
+    def loss(cache):
+        logits = decoder(model.params, model.config, rows, cache=cache)
+        return losses(logits, rows)[:, LATER:].mean(axis=1)
+
+    base = loss(Cache())
+    return {str(bits): mean_interval(loss(Rounded(bits)) - base, range(len(rows))) for bits in (8, 6, 5, 4, 3, 2)}
 
 
 def angles(model):
@@ -186,5 +214,5 @@ def senses(model):
 if __name__ == "__main__":
     said = about()
     model = Model(*read_smollm2())
-    runs = {measure.__name__: measure(model) for measure in (scores, beginnings, angles, parts, senses)}
+    runs = {measure.__name__: measure(model) for measure in (scores, beginnings, cache_in_bits, angles, parts, senses)}
     write_recording("smollm2_claims", __file__, runs, **said)
