@@ -80,6 +80,21 @@ MISTAKES = {
 }
 
 
+def changed_in_place(Q, K, V, allowed):
+    Q *= np.sqrt(D)
+    return attend(Q / np.sqrt(D), K, V, allowed)
+
+
+MISTAKES |= {
+    "a mask that is not low enough": (
+        lambda Q, K, V, allowed: softmax(scores_of(Q, K) + (0 if allowed is None else np.where(allowed, 0, -1e4))) @ V,
+        "large scores under a mask",
+    ),
+    "an input that is changed": (changed_in_place, "inputs stay as they are"),
+    "the root of the tokens": (lambda Q, K, V, allowed: attend(Q * np.sqrt(D / N), K, V, allowed), "the root"),
+}
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_planted_mistake_is_found_by_the_check_that_is_meant_for_it(name):
     mistaken, finds = MISTAKES[name]
@@ -101,7 +116,7 @@ def test_attention_that_is_right_passes():
 
     for seed in range(5):
         findings = check_attention(grouped, causal=causal, groups=True, dtype="float64", seed=seed)
-        assert len(findings) == 13 and not [name for name, wrong in findings if wrong], report(findings)
+        assert len(findings) == 15 and not [name for name, wrong in findings if wrong], report(findings)
 
 
 def test_masks_of_the_wrong_corner_and_groups_in_the_wrong_order_are_found():
@@ -139,6 +154,13 @@ def test_heads_that_are_cut_by_view_are_found():
     assert not [name for name, wrong in right if wrong], report(right)
     assert dict(check_layer(lambda X: layer(X, by_view), 16))["words in another order"]
     assert dict(check_layer(lambda X: layer(X, by_view, causal=True), 16, causal=True))["the causal mask"]
+
+
+def test_a_layer_that_leaks_is_found_though_it_begins_with_a_norm():
+    def normed(X):
+        return layer((X - X.mean(-1, keepdims=True)) / X.std(-1, keepdims=True), by_transpose)
+
+    assert dict(check_layer(normed, 16, causal=True))["the causal mask"]
 
 
 @pytest.mark.parametrize("pairs", ["neighbours", "halves"])

@@ -46,7 +46,7 @@ def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, 
     causal : callable (Q, K, V) -> output, optional
         Your function with its own causal mask, if it has one.
     groups : bool
-        Whether it takes fewer heads of keys and values than of queries.
+        Whether it takes fewer heads of keys and values than of queries as well.
     seed : int
 
     Returns
@@ -77,7 +77,9 @@ def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, 
         "the exact result": lambda: _same(run(Q, K, V, past), exact(Q, K, V, past), near, EXACT),
         "heads and texts do not mix": lambda: _apart(run, Q, K, V, near),
         "large scores": lambda: _large(run, Q, K, V, near),
+        "large scores under a mask": lambda: _hidden(run, Q * 120, K * 120, V, past, near),
         "twice the same": lambda: _same(run(Q, K, V, past), run(Q, K, V, past), 0, TWICE),
+        "inputs stay as they are": lambda: _untouched(attend, [tensor(array) for array in (Q, K, V)]),
     }
     if causal:
         checks["the causal mask"] = lambda: _causal(lambda *arrays: call(causal, *arrays), Q, K, V, past, near)
@@ -88,7 +90,7 @@ def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, 
 
 
 def check_layer(layer, d_model, *, tensor=np.asarray, dtype="float32", causal=False, seed=0):
-    """Check a whole layer of attention without positions: X of shape (batch, n, d_model) to an output of that shape.
+    """Check a whole layer of attention, without positions: X of shape (batch, n, d_model) to an output of that shape.
 
     It finds heads that were cut with `view` where `transpose` was meant, a causal mask that leaks, and dropout.
     """
@@ -101,7 +103,7 @@ def check_layer(layer, d_model, *, tensor=np.asarray, dtype="float32", causal=Fa
     checks["texts do not mix"] = lambda: _same(run(X)[:1], run(np.stack([X[0], X[0]]))[:1], near, TEXTS)
     if causal:
         changed = X.copy()
-        changed[:, -1] += 1
+        changed[:, -1] = np.random.default_rng(seed + 1).normal(size=(BATCH, d_model))
         checks["the causal mask"] = lambda: _same(run(X)[:, :-1], run(changed)[:, :-1], near, LEAK)
     else:
         order = np.arange(N)[::-1]
@@ -144,7 +146,8 @@ def check_rotary(turn, *, pairs, base=10_000.0, tensor=np.asarray, dtype="float3
 def check_steps(at_once, step_by_step, X, *, dtype="float32"):
     """Check a cache: outputs of one pass over X, shape (n, d), against those with each row given after the others.
 
-    `at_once` takes X and returns (n, d). `step_by_step` takes X and returns the same, with one row read at a time.
+    `at_once` takes X and returns (n, d). `step_by_step` takes X and returns the same, with one row read at a time, or
+    with some read together and the others after them, which finds more.
     """
     near = TOLERANCES[dtype] * 10
     return [("a cache", _said(lambda: _same(as_array(at_once(X)), as_array(step_by_step(X)), near, CACHE)))]
@@ -166,7 +169,7 @@ def report(findings):
 
 # --- what is wrong, and where to look -------------------------------------------------------------
 
-ONES = "values of 1 come out as {found}: is softmax over the keys, the last axis of the scores?"
+ONES = "values of 1 come out as {found}: is softmax over the keys, the last axis? Is dropout on, or its factor?"
 MASKED_ONES = "values of 1 come out as {found}: is the mask set before softmax, to -inf, and not after it?"
 EXACT = "the result is off by {off}"
 TWICE = "two calls differ by {off}: is dropout on?"
@@ -185,9 +188,9 @@ GROUPS = "query heads get the keys of another group, off by {off}: heads 0 and 1
 
 def as_array(result):
     """Return a result as an array of float64, whatever made it."""
-    for method in ("detach", "cpu", "float"):
+    for method in ("detach", "cpu", "double"):  # NumPy has no bfloat16
         result = getattr(result, method)() if hasattr(result, method) else result
-    return np.asarray(result, dtype=float)
+    return np.asarray(result, dtype=float).copy()
 
 
 def _said(check):
@@ -217,17 +220,17 @@ def _root(found, Q, K, V, near):
     """Find by what the scores seem to be divided."""
     if np.abs(found - exact(Q, K, V)).max() <= near * 10:
         return
-    others = {"nothing": 1, "d": D, "the root of d times the heads": (D * HEADS) ** 0.5}
-    for name, divisor in others.items():
-        if np.abs(found - exact(Q * np.sqrt(D) / divisor, K, V)).max() <= near * 10:
-            raise AssertionError(
-                f"the scores are divided by {name}, {divisor:.3g}, and not by the root of d, {D**0.5:.3g}"
-            )
+    known = {"nothing": 1, "d": D, "the root of d times the heads": (D * HEADS) ** 0.5}
+    others = known | {f"about {divisor:.2g}": divisor for divisor in np.geomspace(0.5, 64, 200)}
+    off = {name: np.abs(found - exact(Q * np.sqrt(D) / divisor, K, V)).max() for name, divisor in others.items()}
+    best = min(known, key=off.get) if min(off[name] for name in known) <= near * 10 else min(off, key=off.get)
+    if off[best] <= max(near * 10, 0.1):
+        raise AssertionError(f"the scores are divided by {best}, and not by the root of d, {D**0.5:.3g}")
 
 
 def _hidden(run, Q, K, V, past, near):
     K_2, V_2 = K.copy(), V.copy()
-    K_2[..., -1, :], V_2[..., -1, :] = 5, 50
+    K_2[..., -1, :], V_2[..., -1, :] = 5 * Q[..., -2, :], 50
     before, after = run(Q, K, V, past)[..., :-1, :], run(Q, K_2, V_2, past)[..., :-1, :]
     _same(
         after,
@@ -263,6 +266,13 @@ def _large(run, Q, K, V, near):
     right = (np.abs(found - wanted).max(axis=-1) <= near * 10 + 0.05).mean()
     if right < 0.8:  # in half precision a few rows tip to another key
         raise AssertionError(f"with large scores only {right:.2f} of the rows are right")
+
+
+def _untouched(attend, given):
+    before = [as_array(one) for one in given]
+    attend(*given, None)
+    for name, one, was in zip("QKV", given, before):
+        _same(as_array(one), was, 0, f"{name} is changed in place, by {{off}}")
 
 
 def _causal(causal, Q, K, V, past, near):

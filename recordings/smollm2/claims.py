@@ -65,14 +65,15 @@ def beginnings(model):
 
 
 class Rounded(Cache):
-    """Keeps keys and values as whole numbers of so many bits, with a scale for each token of each head."""
+    """Keeps keys, values or both as whole numbers of so many bits, with a scale for each token of each head."""
 
-    def __init__(self, bits):
+    def __init__(self, bits, keys=True, values=True):
         super().__init__()
-        self.most = 2 ** (bits - 1) - 1
+        self.most, self.rounds = 2 ** (bits - 1) - 1, (keys, values)
 
     def extend(self, layer, K, V):
-        return super().extend(layer, *map(self.rounded, (K, V)))
+        kept = (self.rounded(X) if rounds else X for X, rounds in zip((K, V), self.rounds))
+        return super().extend(layer, *kept)
 
     def rounded(self, X):
         scale = np.abs(X).max(axis=-1, keepdims=True) / self.most
@@ -88,7 +89,9 @@ def cache_in_bits(model):
         return losses(logits, rows)[:, LATER:].mean(axis=1)
 
     base = loss(Cache())
-    return {str(bits): mean_interval(loss(Rounded(bits)) - base, range(len(rows))) for bits in (8, 6, 5, 4, 3, 2)}
+    caches = {f"{bits} bits": Rounded(bits) for bits in (8, 6, 5, 4, 3)}
+    caches |= {"4 bits, keys": Rounded(4, values=False), "4 bits, values": Rounded(4, keys=False)}
+    return {name: mean_interval(loss(cache) - base, range(len(rows))) for name, cache in caches.items()}
 
 
 def angles(model):
