@@ -161,6 +161,13 @@ def test_a_released_model_runs_in_firefox_from_a_file(firefox, with_model, unloa
     firefox("WebDriver:ExecuteScript", script=read, args=[])
     shares = "[...document.querySelectorAll('.attn-nexts')].map((row) => row.textContent)"
     until(f"{shares}[0]?.startsWith('·Paris0.77')")
+    label = "[...document.querySelectorAll('label')].find((one) => one.textContent.startsWith('hands over'))"
+    firefox("WebDriver:ExecuteScript", script=f"{label}.click()", args=[])
+    second = """const field = document.querySelector('.attn-second input');
+        field.value = 'The capital of Japan is';
+        field.dispatchEvent(new Event('change'));"""
+    firefox("WebDriver:ExecuteScript", script=second, args=[])
+    until(f"{shares}[0]?.startsWith('·Tokyo0.76')")
 
 
 def test_a_chapter_of_the_book_opened_from_a_file_is_alive_in_firefox_as_in_chromium(same_look, visit, book):

@@ -1,12 +1,15 @@
 """SmolLM2 in a page: the same result as the package's, on the reader's own text, and with what is done to its heads."""
 
+import functools
 import gzip
+import http.server
 import json
+import threading
 
 import numpy as np
 import pytest
 import traitlets
-from hands import choose, click, press
+from hands import choose, key, press
 from numpy.testing import assert_allclose
 
 from attn.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
@@ -109,16 +112,17 @@ def test_a_text_is_gone_on_with_as_if_it_had_been_read_at_once(ask, smollm2):
 
 
 def test_a_stranger_makes_the_capital_of_france_tokyo(alive):
-    page = alive(reader(), width=390)
+    page = alive(reader(), width=390, has_touch=True)
     first = page.locator(".attn-nexts").first
     first.get_by_text("0.773").wait_for()
     assert first.inner_text().split() == ["·Paris", "0.773"]
-    click(page, "hands over what it mixes in the second text")
+    page.get_by_role("button", name="Head L24H5").tap()
+    page.get_by_text("hands over what it mixes in the second text", exact=True).tap()
     page.locator(".attn-nexts").first.get_by_text("·Tokyo").wait_for()
     assert page.locator(".attn-nexts").first.inner_text().split() == ["·Tokyo", "0.760,", "was", "0.000"]
     press(page, "All heads as they were")
     first.get_by_text("·Paris").wait_for()
-    click(page, "Exchange each")
+    key(page, "Exchange each", "Space")
     page.get_by_text("Furthest: L24H5, 82 per cent.").wait_for(timeout=120_000)
     choose(page, "one two three one two")
     page.locator(".attn-token").nth(4).get_by_text("·two").wait_for()
@@ -152,6 +156,42 @@ def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, 
         page.get_by_text(told).wait_for()
     page.locator("input[type=file]").set_input_files(file)
     page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
+
+
+def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_forgotten(browser, with_model):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    figure = reader()._repr_mimebundle_()[0]["text/html"]
+    html = f"<!doctype html><meta charset=utf-8><main>{figure}</main><script defer src=explorables.js></script>"
+    (with_model / "kept.html").write_text(html, encoding="utf-8")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=with_model))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    context, kept = browser.new_context(), "caches.open('attention-worked-out')"
+
+    def parts_that_come():
+        asked, page = [], context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"http://127.0.0.1:{server.server_port}/kept.html")
+        press(page, "Load SmolLM2 (98 MB)")
+        page.locator(".attn-token").first.wait_for(timeout=120_000)
+        size = f"{kept}.then((store) => store.match('smollm2')).then((one) => one.blob()).then((blob) => blob.size)"
+        page.wait_for_function(f"{size}.then((size) => size === window.attnSmollm2.size)", timeout=60_000)
+        return page, sum("/smollm2/" in url for url in asked)
+
+    try:
+        page, came = parts_that_come()
+        assert came == page.evaluate("window.attnSmollm2.parts") > 50
+        page, came = parts_that_come()
+        assert came == 0
+        page.evaluate(f"{kept}.then((store) => store.put('smollm2', new Response('another')))")
+        page, came = parts_that_come()
+        assert came > 50
+    finally:
+        context.close()
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_book_without_the_model_says_so(unloaded, beside, tmp_path):

@@ -42,22 +42,29 @@ async function kept(use) {
 }
 
 // Gives the worker the model: the file the reader has chosen, or what this browser has kept, or what lies beside the page.
+// What was kept of another file, or does not do, is forgotten.
 async function bringModel(load, file, onProgress) {
   const { source, wasm, size, parts } = window.attnSmollm2;
   const ask = startWorker(source);
-  const old = file ?? await kept(async (store) => (await store.match("smollm2"))?.blob() ?? null);
+  const known = file ? null : await kept(async (store) => (await store.match("smollm2"))?.blob() ?? null);
+  const old = file ?? (known && (!parts || known.size === size) ? known : null);
   if (!old && !parts) throw Error("This copy of the book does not hold the model. Choose its file.");
-  await ask("begin", { wasm: bytesFrom(wasm), size: old ? old.size : size });
-  const give = async (given, moved) => onProgress((await ask("part", given, moved)).come);
-  if (old) for (let at = 0; at < old.size; at += PART) {
-    const bytes = new Uint8Array(await old.slice(at, at + PART).arrayBuffer());
-    await give({ bytes }, [bytes.buffer]);
-  } else for (let part = 0; part < parts; part++) {
-    await load(`smollm2/${part}.js`);
-    await give({ text: window.attnSmollm2.part });
+  try {
+    await ask("begin", { wasm: bytesFrom(wasm), size: old ? old.size : size });
+    const give = async (given, moved) => onProgress((await ask("part", given, moved)).come);
+    if (old) for (let at = 0; at < old.size; at += PART) {
+      const bytes = new Uint8Array(await old.slice(at, at + PART).arrayBuffer());
+      await give({ bytes }, [bytes.buffer]);
+    } else for (let part = 0; part < parts; part++) {
+      await load(`smollm2/${part}.js`);
+      await give({ text: window.attnSmollm2.part });
+    }
+    await ask("end");
+  } catch (error) {
+    if (known) await kept((store) => store.delete("smollm2"));
+    throw error;
   }
-  await ask("end");
-  if (!old || file) kept(async (store) => store.put("smollm2", new Response(new Blob([(await ask("file")).bytes]))));
+  if (!known || known !== old) kept(async (store) => store.put("smollm2", new Response(new Blob([(await ask("file")).bytes]))));
   worker = ask;
 }
 
