@@ -154,6 +154,17 @@ def named_head(name):
     return int(layer), int(head)
 
 
+def head_names(n_layers, n_heads):
+    """Return the names of all heads, layer by layer.
+
+    Examples
+    --------
+    >>> head_names(2, 2)
+    ['L1H1', 'L1H2', 'L2H1', 'L2H2']
+    """
+    return [f"L{layer}H{head}" for layer in range(1, n_layers + 1) for head in range(1, n_heads + 1)]
+
+
 def switch_off(layer, head):
     """Return the intervention that lets one head attend to nothing, so that it writes nothing."""
     return Forbid(True, layer, head)

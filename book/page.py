@@ -10,11 +10,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from attn.figures import figure_scripts, light, read_source, shared_script
-from attn.figures.head_guess import weights_script
-from attn.figures.novel_reader import model_scripts
+from attn.figures import brought_scripts, figure_scripts, light, read_source, shared_script
 from attn.figures.smollm2_reader import smollm2_scripts
-from attn.figures.wall import wall_script
 
 from .build import PDF
 
@@ -84,11 +81,8 @@ def write_assets(app, exception):
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
-    static.mkdir(exist_ok=True)
-    for folder in ("figures", "smollm2"):
-        static.joinpath(folder).mkdir(exist_ok=True)
-    brought = (weights_script(), wall_script(), *model_scripts())
-    for name, text in itertools.chain(page_scripts().items(), brought, smollm2_scripts(light)):
+    for name, text in itertools.chain(page_scripts().items(), brought_scripts(), smollm2_scripts(light)):
+        static.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:
         shutil.copy(PDF, app.outdir)

@@ -8,11 +8,8 @@ import quickjs
 from hands import bring
 
 from attn.course import novels
-from attn.figures import book_script, light, read_source
-from attn.figures.head_guess import weights_script
-from attn.figures.novel_reader import model_scripts
+from attn.figures import book_script, brought_scripts, light, read_source
 from attn.figures.smollm2_reader import smollm2_scripts
-from attn.figures.wall import wall_script
 
 LOOKS = Path(__file__).parent / "looks"
 
@@ -40,7 +37,7 @@ def beside(tmp_path_factory):
     """A folder with the scripts of the book."""
     folder = tmp_path_factory.mktemp("figures")
     scripts = {"explorables.js": light(book_script()), "trainer.js": light(read_source("trainer.js"))}
-    for name, text in [*scripts.items(), weights_script(), wall_script(), *model_scripts()]:
+    for name, text in [*scripts.items(), *brought_scripts()]:
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 

@@ -5,6 +5,7 @@ Its weights are rounded: to four bits each, those of the embedding to eight.
 
 from attn.bytepairs import ByteTokenizer
 from attn.course.released import installed, model_of, read_gguf
+from attn.interventions import head_names
 
 END = 2  # the token <|im_end|>, which ends an answer
 # How a question reached this model while it learned to answer: as a text like any other.
@@ -12,6 +13,7 @@ QUESTION = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
     "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 )
+HEADS = head_names(n_layers=30, n_heads=9)
 MARK = 3  # the number by which a GGUF file tells such tokens from text
 
 

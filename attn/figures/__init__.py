@@ -11,6 +11,7 @@ from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
 from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import book_script as book_script
+from attn.figures.bundle import brought_scripts as brought_scripts
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import light as light
 from attn.figures.bundle import shared_script as shared_script

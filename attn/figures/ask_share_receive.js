@@ -215,11 +215,11 @@ function build({ read, change, reset, draw }) {
     element("p", { className: "attn-panel-title" }, element("b", { className: "attn-panel-name" }, title), ...told.map(coloured)), picture);
   const panels = [
     panel("Ask. ", [[`The arrow is what “${asker}” looks for, its `], ["query", "query"],
-        ["; a dot is what a word can be found by, its "], ["key", "key"], ["."]], first.picture),
+      ["; a dot is what a word can be found by, its "], ["key", "key"], ["."]], first.picture),
     panel("Share. ", [["The farther along the arrow a key lies, the wider its ribbon: its "], ["weight", "weight"],
-        [adds === "mask" ? ". Press a word to hide it." : "."]], second.picture),
+      [adds === "mask" ? ". Press a word to hide it." : "."]], second.picture),
     panel("Receive. ", [["A square is what a word hands over, its "], ["value", "value"],
-        [". It pulls as its weight says."]], third.picture),
+      [". It pulls as its weight says."]], third.picture),
   ].slice(0, panes);
   draw(...(more.length ? [box("attn-controls", ...more)] : []), box(`attn-three attn-panes-${panes}`, ...panels), say.row,
     box("attn-controls", ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));

@@ -39,6 +39,12 @@ def check_shape(trait, shape):
         raise traitlets.TraitError(f"{trait.name} needs the axes ({', '.join(trait.axes)}), but has shape {shape}")
 
 
+def check_heads(heads, known):
+    """Refuse names of heads that are not among those of a model."""
+    if unknown := [head for head in heads if head not in known]:
+        raise traitlets.TraitError(f"heads are {known[0]} to {known[-1]}, but there is {', '.join(unknown)}")
+
+
 def check_axes(traits, state):
     """Refuse sizes that differ along an axis of the same name, and positions that are not on their axis."""
     found = {}  # by axis and size, the names of the traits: {"n": {5: ["tokens", "Q"]}}

@@ -3,6 +3,9 @@
 import re
 
 from attn.figures.base import Explorable, read_source
+from attn.figures.head_guess import weights_script
+from attn.figures.novel_reader import model_scripts
+from attn.figures.wall import wall_script
 
 
 def light(script):
@@ -30,6 +33,11 @@ def figure_scripts():
             f"return {exports.strip().removesuffix(';')};\n}};\n"
         )
     return scripts
+
+
+def brought_scripts():
+    """Yield the names and texts of the scripts that figures bring when the reader asks, but for a released model."""
+    yield from (weights_script(), wall_script(), *model_scripts())
 
 
 def shared_script(*more):

@@ -208,6 +208,20 @@ function largest(numbers) {
   return numbers.indexOf(Math.max(...numbers));
 }
 
+// The positions of the largest numbers, the largest first.
+function likeliest(numbers, count) {
+  return Array.from(numbers, (number, place) => [number, place]).sort((a, b) => b[0] - a[0]).slice(0, count).map(([, place]) => place);
+}
+
+// A token so that its spaces and ends of lines are seen.
+function visible(word) {
+  return word.replace(/ /g, "·").replace(/\n/g, "¶");
+}
+
+function bytesOf(base64) {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
 function dotInWords(a, b) {
   return a.map((entry, i) => `${factor(entry)} × ${factor(b[i])}`).join(" + ");
 }

@@ -186,7 +186,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
     tally.textContent = guessed.length ? `${agreeing} of ${guessed.length} guesses agree with the measure` : "No guess yet";
 
     const row = rows[state.token];
-    const best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).filter((j) => row[j] > 0).slice(0, 3);
+    const best = likeliest(row, 3).filter((j) => row[j] > 0);
     tell(`Head ${state.head}: “${tokens[state.token]}” asks, and gives most to `
       + `${best.map((j) => `“${tokens[j]}” ${format(row[j])}`).join(", ")}.`);
     const { offsetLeft, offsetWidth } = cells[state.token][best[0]].parentElement; // what gets most is in sight

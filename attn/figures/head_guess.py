@@ -7,7 +7,7 @@ import traitlets
 import yaml
 
 from attn.course.recordings import read_recording
-from attn.figures.base import Explorable, Named, Place, Shaped, Words, listed, read_source
+from attn.figures.base import Explorable, Named, Place, Shaped, Words, check_heads, listed, read_source
 from attn.interventions import named_head
 
 RULES = {  # the least measure by which a head is called so; the first that holds
@@ -132,8 +132,7 @@ class HeadGuess(Explorable):
 
     def check(self, state):
         heads, kinds = state["heads"], state["kinds"]
-        if unknown := [head for head in (state["head"], *state["guesses"]) if head not in heads]:
-            raise traitlets.TraitError(f"heads are {heads[0]} to {heads[-1]}, but there is {', '.join(unknown)}")
+        check_heads((state["head"], *state["guesses"]), heads)
         if unknown := [kind for kind in state["guesses"].values() if kind not in kinds]:
             raise traitlets.TraitError(f"a head is called {', '.join(kinds)}, but there is {', '.join(unknown)}")
         n_tokens = len(state["tokens"][state["text"]].split())

@@ -280,7 +280,7 @@ function readerOf(means, place) {
       + (unknown ? ` ${unknown} of them, shown as ${visible(words[0])}, stand for characters that the novels do not have. The model`
         + " has never met this sign, so what it expects after one means little." : "");
     if (doings[state.head] === "off") return tell(`Head ${state.head} is off: it writes nothing.`);
-    const order = weights.map((_, j) => j).sort((a, b) => weights[b] - weights[a]).slice(0, 3);
+    const order = likeliest(weights, 3);
     return tell(`Head ${state.head}, asked by ${told(seen[token])}, looks at `
       + `${order.map((j) => `${told(seen[j])} ${format(weights[j])}`).join(", ")}.`);
   };

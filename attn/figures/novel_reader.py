@@ -9,13 +9,13 @@ import traitlets
 
 from attn.attention import softmax
 from attn.course import novels
-from attn.figures.base import Explorable, Number, Words, listed
-from attn.interventions import Forbid, named_head, switch_off
+from attn.figures.base import Explorable, Number, Words, check_heads, listed
+from attn.interventions import Forbid, head_names, named_head, switch_off
 from attn.transformer import decoder
 
 PARTS = 8
 DONE = {"off": "off", "itself": "looking only at themselves", "exchanged": "with marks exchanged"}
-HEADS = [f"L{layer + 1}H{head + 1}" for layer, head in np.ndindex(novels.CONFIG.n_layers, novels.CONFIG.n_heads)]
+HEADS = head_names(novels.CONFIG.n_layers, novels.CONFIG.n_heads)
 
 
 @functools.cache
@@ -111,9 +111,7 @@ class NovelReader(Explorable):
             told = f"from {first_read(len(tokens))} to {len(tokens) - 1}, but is {state['token']}"
             raise traitlets.TraitError(f"token must be {told}")
         done = [head for what in DONE for head in state[what]]
-        unknown = [head for head in (state["head"], *done) if head not in HEADS]
-        if unknown:
-            raise traitlets.TraitError(f"heads are {HEADS[0]} to {HEADS[-1]}, but there is {', '.join(unknown)}")
+        check_heads((state["head"], *done), HEADS)
         twice = sorted({head for head in done if done.count(head) > 1})
         if twice:
             raise traitlets.TraitError(f"one thing is done to a head, but {', '.join(twice)} is named twice")

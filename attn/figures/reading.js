@@ -25,10 +25,6 @@ function modelOf(about, bytes) {
   return { params, config: about.config, mostTokens: about.most_tokens, marks: about.marks, ...tokenizerOf(about) };
 }
 
-function bytesOf(base64) {
-  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-}
-
 // A text as the novels are written: straight quotation marks, a dash between spaces, single spaces, none at a line's end.
 function asInNovels(text) {
   return text.replace(/[“”„«»]/g, '"').replace(/[‘’]/g, "'").replace(/…/g, "...").replace(/[^\S\n]*[–—―][^\S\n]*/g, " - ")
@@ -109,14 +105,4 @@ function addedTo({ params, config }, read, place, token) {
   const level = sum(towards) / towards.length;
   return Object.fromEntries(Object.entries(read.written).map(([name, rows]) =>
     [name, dot(rows[place], towards.map((entry) => entry - level)) / deviation]));
-}
-
-// The tokens in order of their probability.
-function likeliest(shares, count) {
-  return shares.map((share, token) => [share, token]).sort((a, b) => b[0] - a[0]).slice(0, count).map(([, token]) => token);
-}
-
-// A token so that its spaces and ends of lines are seen.
-function visible(word) {
-  return word.replace(/ /g, "·").replace(/\n/g, "¶");
 }

@@ -77,7 +77,7 @@ function byteTokenizer(said) {
     (number % 2 ? [tokens.get(part)] : (part.match(pieces) ?? []).flatMap(encodePiece)));
   const decode = (given) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(
     Uint8Array.from([...given.map((token) => words[token]).join("")].map((letter) => back.get(letter))));
-  return { words, encode, decode };
+  return { encode, decode };
 }
 
 // The model, whose file has been put into the memory of smollm2.wasm from `file` on; `free` is where that ends.
@@ -218,7 +218,7 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
       for (let k = 0; k < some; k++) use(t + k, logits.subarray(k * vocabulary, (k + 1) * vocabulary));
     }
   };
-  return { nLayers, H, dk, d, layers, X, embed, run, eachLogits, ...byteTokenizer(said), name: said["general.name"] };
+  return { nLayers, H, dk, d, layers, X, embed, run, eachLogits, ...byteTokenizer(said) };
 }
 
 const logOfSum = (logits) => {
@@ -253,16 +253,17 @@ function reader(model) {
     return (layer, head, query) => {
       const one = name(layer, head), isAlone = itself.includes(one);
       if (off.includes(one)) return () => false;
-      const hidden = forbidden.filter(([of, i]) => i === query && (of === one || !of)).map(([, , j]) => j);
+      const hidden = forbidden.filter(([of, i]) => of === one && i === query).map(([, , j]) => j);
       return isAlone || hidden.length ? (j) => (j === query || !isAlone) && !hidden.includes(j) : null;
     };
   };
 
-  // Reads tokens with what is done to heads: `off` and `itself` by name, `forbidden` as [name or "", query, key], and `given`
+  // Reads tokens with what is done to heads: `off` and `itself` by name, `forbidden` as [name, query, key], and `given`
   // by name, what it hands over at the last token.
   const readAll = (tokens, done) => {
     const key = JSON.stringify(done), same = (one) => one.done === key && String(one.tokens) === String(tokens);
-    if (!done.given && kept.some(same)) return kept.find(same);
+    const again = !done.given && kept.find(same);
+    if (again) return again;
     const goesOn = key === read.done && !done.given && read.tokens.every((token, i) => token === tokens[i]);
     const { tokens: known, rows, lost, best, last: behind } = goesOn ? read : nothing;
     const first = Math.min(known.length, tokens.length - 1), n = tokens.length - first; // the last is read in any case
@@ -381,7 +382,6 @@ const steps = {
     const { exports, memory, file, size } = parts;
     model = engine(exports, memory, file, size);
     texts = reader(model);
-    return { ready: true };
   },
   file: () => ({ bytes: new Uint8Array(parts.memory.buffer, parts.file, parts.size).slice() }),
   ask: (asked) => answer(model, texts, asked),

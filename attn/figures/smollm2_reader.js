@@ -8,7 +8,6 @@ const DONE = { off: "writes nothing", itself: "looks only at itself", exchanged:
 const LOOKS = { see: "Look", rest: "Who rests?", work: "Whose work can you see?", exchange: "Exchange each" };
 const COLOURS = { surprise: "how surprising each token was", weights: "where the head looks" };
 
-const visible = (word) => word.replace(/ /g, "·").replace(/\n/g, "¶");
 const quoted = (word) => `“${visible(word)}”`;
 
 // The worker, once for all figures of the page: `ask(step, given)` is a promise of its answer.
@@ -50,7 +49,7 @@ async function bringModel(load, file, onProgress) {
   const old = file ?? (known && (!parts || known.size === size) ? known : null);
   if (!old && !parts) throw Error("This copy of the book does not hold the model. Choose its file.");
   try {
-    await ask("begin", { wasm: bytesFrom(wasm), size: old ? old.size : size });
+    await ask("begin", { wasm: bytesOf(wasm), size: old ? old.size : size });
     const give = async (given, moved) => onProgress((await ask("part", given, moved)).come);
     if (old) for (let at = 0; at < old.size; at += PART) {
       const bytes = new Uint8Array(await old.slice(at, at + PART).arrayBuffer());
@@ -66,10 +65,6 @@ async function bringModel(load, file, onProgress) {
   }
   if (!known || known !== old) kept(async (store) => store.put("smollm2", new Response(new Blob([(await ask("file")).bytes]))));
   worker = ask;
-}
-
-function bytesFrom(base64) {
-  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
 // The rows of a head's weights among the tokens that are shown, from all weights, row by row up to the token that asks.
@@ -232,7 +227,7 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     states.row.querySelector("legend").textContent = `Head ${head}`;
     hidden.replaceChildren(element("option", { value: "" }, "choose a token"),
       ...found.words.slice(0, asks + 1).map((word, i) => element("option", { value: i }, visible(word))));
-    const best = [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, 3);
+    const best = likeliest(weights, 3);
     const cuts = state.forbidden.map(([of, i, j]) => `${of} may not look from ${quoted(found.words[i] ?? "")} at ${quoted(found.words[j] ?? "")}`);
     tell(`Head ${head}: ${quoted(found.words[asks])} asks, and gives most to ${best.map((j) => `${quoted(found.words[j])} ${format(weights[j])}`).join(", ")}.`
       + (cuts.length ? ` ${cuts.join("; ")}.` : ""));

@@ -1,6 +1,7 @@
 """A released language model, alive: SmolLM2 reads the reader's own text."""
 
 import base64
+import copy
 import functools
 import json
 
@@ -9,14 +10,14 @@ import traitlets
 
 from attn.attention import softmax
 from attn.course.released import installed
-from attn.course.smollm2 import QUESTION, read_smollm2
-from attn.figures.base import FOLDER, Explorable, read_source
+from attn.course.smollm2 import HEADS, QUESTION, read_smollm2
+from attn.figures.base import FOLDER, Explorable, check_heads, read_source
+from attn.generation import Cache
 from attn.interventions import Forbid, ReplaceMixtures, Trace, named_head, switch_off
 from attn.transformer import decoder
 
 PART = 3 * 2**19  # bytes of the model's file in a script
 MOST_READ, WINDOW, BEST = 128, 32, 8  # as in smollm2.js
-HEADS = [f"L{layer + 1}H{head + 1}" for layer, head in np.ndindex(30, 9)]
 DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
 
@@ -95,13 +96,8 @@ class SmolLM2Reader(Explorable):
         self.on_msg(self._hear)
 
     def check(self, state):
-        named = [
-            state["head"],
-            *(head for what in DONE for head in state[what]),
-            *(one[0] for one in state["forbidden"]),
-        ]
-        if unknown := [head for head in named if head not in HEADS]:
-            raise traitlets.TraitError(f"heads are {HEADS[0]} to {HEADS[-1]}, but there is {', '.join(unknown)}")
+        done = [*(head for what in DONE for head in state[what]), *(head for head, *_ in state["forbidden"])]
+        check_heads((state["head"], *done), HEADS)
 
     def describe(self):
         return f"SmolLM2 reads {self.text!r}"
@@ -173,13 +169,16 @@ def answer(params, config, tokenizer, *, text, question, written, done, other, t
     found = None
     if each:
         two = [int(was.argmax()), int(there.argmax())]
-        nothing = {"off": [], "itself": [], "forbidden": []}
-        by_head = [
-            softmax(read(tokens, interventions({**nothing, "exchanged": [head]}, tokens, mixtures))[0][-1])[
-                two
-            ].tolist()
-            for head in HEADS
-        ]
+        before = Cache()  # the tokens before the last are read once for all heads
+        if tokens[:-1]:
+            decoder(params, config, np.array(tokens[:-1]), last=True, cache=before)
+
+        def with_exchange(head):
+            layer, number = named_head(head)
+            given = ReplaceMixtures(0, mixtures[layer - 1, number - 1], layer, number)
+            return decoder(params, config, np.array(tokens[-1:]), cache=copy.deepcopy(before), interventions=[given])
+
+        by_head = [softmax(with_exchange(head)[-1].astype(float))[two].tolist() for head in HEADS]
         found = {
             "answers": [said(one) for one in two],
             "here": was[two].tolist(),

@@ -48,21 +48,23 @@ function build(means) {
   const { tokens, n, heads, patterns } = now;
   const named = (j) => `“${tokens[j].trim()}”`;
 
-  const choose = (i, records = read().more) => change({ sentence: i, token: [first, ...records][i].tokens.length - 1 });
   const select = element("select", { autocomplete: "off" }, ...texts.map((text, i) => element("option", { value: i }, text)));
   select.value = shown;
   const problem = element("span", { className: "attn-problem", role: "status" });
   const show = async (i) => {
-    if (read().more || i === 0) return choose(i);
-    problem.textContent = "The sentences are on the way.";
-    try {
-      if (!window.attnWall) await load("wall.js");
-    } catch {
-      select.value = shown;
-      problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold wall.js.";
-      return;
+    let others = read().more;
+    if (i && !others) {
+      problem.textContent = "The sentences are on the way.";
+      try {
+        if (!window.attnWall) await load("wall.js");
+      } catch {
+        select.value = shown;
+        problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold wall.js.";
+        return;
+      }
+      others = window.attnWall;
     }
-    change({ more: window.attnWall, sentence: i, token: window.attnWall[i - 1].tokens.length - 1 });
+    change({ ...(others ? { more: others } : {}), sentence: i, token: [first, ...(others ?? [])][i].tokens.length - 1 });
   };
   select.addEventListener("change", () => show(Number(select.value)));
 
@@ -135,7 +137,7 @@ function build(means) {
       fades: (place) => dotted || (look === "rest" && numbersNow[place] > 0.5) || (look === "work" && numbersNow[place] <= MANY),
       dot: (place) => (dotted ? numbersNow[place] : 0),
     });
-    const row = patterns[chosen][from], best = row.map((_, j) => j).sort((a, b) => row[b] - row[a]).filter((j) => row[j] > 0).slice(0, 3);
+    const row = patterns[chosen][from], best = likeliest(row, 3).filter((j) => row[j] > 0);
     const guessed = look === "matter" && token ? `, where ${named(token)} is guessed,` : "";
     tell(`Head ${head}: ${named(from)}${guessed} asks, and gives most to ${best.map((j) => `${named(j)} ${format(row[j])}`).join(", ")}.`);
   };

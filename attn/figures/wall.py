@@ -6,8 +6,8 @@ import numpy as np
 import traitlets
 
 from attn.course.recordings import read_recording
-from attn.figures.base import Explorable, Place, Words, listed
-from attn.interventions import named_head
+from attn.course.smollm2 import HEADS
+from attn.figures.base import Explorable, Place, Words, check_heads, listed
 
 
 def wall_script():
@@ -56,17 +56,10 @@ class HeadsWall(Explorable):
         super().__init__(texts=texts, levels=recording["levels"], first=first, more=more, **kwargs)
 
     def check(self, state):
-        record = [state["first"], *state["more"]][state["sentence"]]
-        n_tokens, n_heads = len(record["tokens"]), len(record["weights"])
+        n_tokens = len([state["first"], *state["more"]][state["sentence"]]["tokens"])
         if not 0 <= state["token"] < n_tokens:
             raise traitlets.TraitError(f"token must be from 0 to {n_tokens - 1}, but is {state['token']}")
-        try:
-            layer, head = named_head(state["head"])
-        except ValueError as error:
-            raise traitlets.TraitError(str(error)) from error
-        n_heads //= n_tokens * (n_tokens + 1) // 2
-        if not (layer >= 1 and 1 <= head <= 9 and (layer - 1) * 9 + head <= n_heads):
-            raise traitlets.TraitError(f"heads are L1H1 to L{n_heads // 9}H9, but there is {state['head']}")
+        check_heads([state["head"]], HEADS)
 
     @property
     def record(self):
@@ -78,13 +71,12 @@ class HeadsWall(Explorable):
         """The weights of all heads on the sentence that is shown: array of shape (270, n, n)."""
         n = len(self.record["tokens"])
         letters = np.array([self.levels.index(letter) for letter in self.record["weights"]])
-        patterns = np.zeros((letters.size // (n * (n + 1) // 2), n, n))
-        patterns[(slice(None), *np.tril_indices(n))] = letters.reshape(len(patterns), -1) / (len(self.levels) - 1)
+        patterns = np.zeros((len(HEADS), n, n))
+        patterns[(slice(None), *np.tril_indices(n))] = letters.reshape(len(HEADS), -1) / (len(self.levels) - 1)
         return patterns
 
     def describe(self):
-        tokens, (layer, head) = self.record["tokens"], named_head(self.head)
-        row = self.patterns[9 * layer + head - 10, self.token]
+        tokens, row = self.record["tokens"], self.patterns[HEADS.index(self.head), self.token]
         best = np.argsort(-row, kind="stable")[:3]
         told = listed([tokens[j].strip() for j in best], row[best], 2)
         resting = (self.patterns[:, 2:, 0].mean(axis=1) > 0.5).sum()

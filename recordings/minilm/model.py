@@ -9,11 +9,11 @@ import yaml
 
 from attn import Forbid, ReplaceMixtures, Trace, encoder, switch_off
 from attn.course.minilm import encode
-from attn.interventions import named_head
+from attn.interventions import head_names, named_head
 
 SENTENCES = yaml.safe_load((Path(__file__).parent / "sentences.yml").read_text(encoding="utf-8"))
 N_LAYERS, N_HEADS = 6, 12
-HEADS = [f"L{layer}H{head}" for layer in range(1, N_LAYERS + 1) for head in range(1, N_HEADS + 1)]
+HEADS = head_names(N_LAYERS, N_HEADS)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from attn.generation import Cache
 from recordings._arithmetic import cosine, interval, mean_interval, plain
 
 from .measure import about
-from .model import N_HEADS, N_LAYERS, SENTENCES, Model, lead, losses
-from .sinks import LATER, prose
+from .model import N_LAYERS, SENTENCES, Model, lead
+from .sinks import LATER, later_loss, prose
 
 FACTORS = (0, 0.25, 0.5, 0.75, 0.9, 1, 1.25, 1.5, 2, 4, 8)  # 8 is the root of 64, the length of a key
 LAYER = 7  # that is, after layer 8
@@ -44,7 +44,7 @@ def scores(model):
 
     def loss(factor, changed, done=()):
         other = with_scores_times(model, factor, changed)
-        return losses(other.logits(rows, done, last=False), rows)[:, LATER:].mean(axis=1)
+        return later_loss(other.logits(rows, done, last=False), rows)
 
     base, texts = loss(1, []), range(len(rows))
     return {
@@ -85,8 +85,7 @@ def cache_in_bits(model):
     rows = prose(model)
 
     def loss(cache):
-        logits = decoder(model.params, model.config, rows, cache=cache)
-        return losses(logits, rows)[:, LATER:].mean(axis=1)
+        return later_loss(decoder(model.params, model.config, rows, cache=cache), rows)
 
     base = loss(Cache())
     caches = {f"{bits} bits": Rounded(bits) for bits in (8, 6, 5, 4, 3)}
@@ -101,23 +100,20 @@ def angles(model):
     same, elsewhere, first, before = [], [], [], []
     for layer in model.trace(rows).layers:
         seen, n = layer.attention, rows.shape[1]
-        keys = np.repeat(seen.K, N_HEADS // seen.K.shape[1], axis=1)
-        products = seen.Q @ keys.swapaxes(-1, -2)
         visible = np.tri(n, dtype=bool)
-        turned = np.where(visible, products / np.linalg.norm(keys, axis=-1)[:, :, None], -np.inf)
-        largest = np.where(visible, products, -np.inf).argmax(-1)[..., LATER:]
+        turned = np.where(visible, seen.scores / np.linalg.norm(seen.K, axis=-1)[:, :, None], -np.inf)
+        largest = np.where(visible, seen.scores, -np.inf).argmax(-1)[..., LATER:]
         agrees = largest == turned.argmax(-1)[..., LATER:]
         same.append(agrees.ravel())
         elsewhere.append(agrees[largest > 0])
         first.append(seen.weights[:, :, LATER:, 0].mean((0, 2)))
         before.append(np.diagonal(seen.weights, -1, axis1=-2, axis2=-1)[..., LATER - 1 :].mean((0, 2)))
-    texts = range(rows.shape[0])
     return {
         "largest product has the largest cosine": plain(np.concatenate(same).mean(), 3),
         "where it is not the first token's": plain(np.concatenate(elsewhere).mean(), 3),
         "heads on the first": int((np.concatenate(first) > 0.5).sum()),
         "heads on the one before": int((np.concatenate(before) > 0.5).sum()),
-        "texts": len(texts),
+        "texts": len(rows),
     }
 
 

@@ -9,10 +9,11 @@ import yaml
 
 from attn import Forbid, ReplaceMixtures, Trace, decoder
 from attn.generation import Cache
+from attn.interventions import head_names
 
 SENTENCES = yaml.safe_load((Path(__file__).parent / "sentences.yml").read_text(encoding="utf-8"))
 N_LAYERS, N_HEADS = 30, 9
-HEADS = [f"L{layer}H{head}" for layer in range(1, N_LAYERS + 1) for head in range(1, N_HEADS + 1)]
+HEADS = head_names(N_LAYERS, N_HEADS)
 
 
 @dataclass(frozen=True)

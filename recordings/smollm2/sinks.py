@@ -24,6 +24,11 @@ def prose(model):
     return np.array(rows)
 
 
+def later_loss(logits, rows):
+    """Return the mean surprise of each text from place LATER on: shape (n_texts,)."""
+    return losses(logits, rows)[:, LATER:].mean(axis=1)
+
+
 def hidden(*keys):
     """Return the intervention that hides keys from all later tokens."""
     return Forbid([(query, key) for key in keys for query in range(key + 1, LENGTH)])
@@ -38,7 +43,7 @@ def alone(place, but=()):
 def sinks(model):
     rows = prose(model)
     with Trace() as trace:
-        base = losses(model.logits(rows, last=False), rows)[:, LATER:].mean(axis=1)
+        base = later_loss(model.logits(rows, last=False), rows)
     lonely = alone(ALONE)
     ways = {
         "as it is": (),
@@ -79,7 +84,7 @@ def weights_by_place(trace):
 def measured(model, rows, base, done):
     """Return the loss that is added, and the weight that places 1, 2, 3 and 21 get from those behind place 21."""
     with Trace() as trace:
-        loss = losses(model.logits(rows, done, last=False), rows)[:, LATER:].mean(axis=1)
+        loss = later_loss(model.logits(rows, done, last=False), rows)
     weights = np.mean(
         [layer.attention.weights[:, :, ALONE + 1 :].mean(axis=(0, 1, 2)) for layer in trace.layers], axis=0
     )
