@@ -53,7 +53,7 @@ function fieldsFor({ kind, shape = [] }) {
 function bringExercise(place) {
   const rule = JSON.parse(place.dataset.exercise);
   const section = place.closest("section");
-  const guide = document.querySelector('.bd-sidebar-primary a[href*="how_to_read"]')?.href;
+  const guide = document.querySelector('.bd-sidebar-primary a[href*="install_and_run"]')?.href;
   const way = guide ? element("a", { href: `${guide.split("#")[0]}#on-your-machine` }, "Run the chapter") : "Run the chapter";
   if (!rule) {
     place.replaceChildren(element("p", { className: "attn-explorable" }, "This one needs Python. ", way, ", put your answer in place of the dots, and run both cells."));

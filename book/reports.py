@@ -13,7 +13,7 @@ from sphinx.transforms import SphinxTransform
 from . import ROOT, number_of
 from .repository import origin
 
-HOW_TO_READ = "chapters/how_to_read"
+INSTALL = "chapters/install_and_run"
 IN_PLACE = ", with the address of the repository in the place of ADDRESS"
 WRONG = "This is wrong, because …"
 
@@ -68,7 +68,7 @@ def configure(app, config):
 
 
 def fill_in(app, docname, source):
-    if docname == HOW_TO_READ and repository():
+    if docname == INSTALL and repository():
         source[0] = addressed(source[0], repository())
 
 

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from book import build, formulas, ledger
 from book import execute as notebooks
-from book.reports import HOW_TO_READ, addressed, version
+from book.reports import INSTALL, addressed, version
 from book.repository import origin, public_address
 
 
@@ -353,7 +353,7 @@ def test_each_page_and_each_claim_leads_to_the_form_for_what_is_wrong(small_book
 
 
 def test_where_the_repository_is_known_the_page_on_reading_names_it_and_nothing_stands_for_it():
-    text = (build.ROOT / f"{HOW_TO_READ}.md").read_text(encoding="utf-8")
+    text = (build.ROOT / f"{INSTALL}.md").read_text(encoding="utf-8")
     told = addressed(text, "https://github.com/ada/course")
     assert "ADDRESS" in text and "OWNER/NAME" in text and not re.search("ADDRESS|OWNER|NAME|place of http", told)
     assert "git clone https://github.com/ada/course attention" in told and "/gh/ada/course/HEAD" in told
@@ -366,7 +366,7 @@ def test_one_version_and_one_date_stand_everywhere_and_have_notes():
     cited = yaml.safe_load(read("CITATION.cff"))
     number, date = re.search(r"^## ([\d.]+) \((\d{4}-\d\d-\d\d)\)$", read("CHANGELOG.md"), re.MULTILINE).groups()
     extension = json.loads(read("lab/share/jupyter/labextensions/attention-worked-out/package.json"))
-    told = re.search(r"version = \{(.*)\}", read(f"{HOW_TO_READ}.md"))[1]
+    told = re.search(r"version = \{(.*)\}", read(f"{INSTALL}.md"))[1]
     assert {number, cited["version"], extension["version"], told} == {version()} and cited["date-released"] == date
     notes = read("CHANGELOG.md").split(f"## {number}")[1].split("\n## ")[0]
     assert "### What changed in what is true" in notes

@@ -98,8 +98,8 @@ def test_a_control_runs_the_function_again(opened, desk, chosen):
     assert re.search(then, given.inner_html())
 
 
-def test_the_sliders_of_how_to_read_move_its_figure(opened, desk):
-    page_of_book = (ROOT / "chapters" / "how_to_read.md").read_text(encoding="utf-8")
+def test_the_sliders_of_install_and_run_move_their_figure(opened, desk):
+    page_of_book = (ROOT / "chapters" / "install_and_run.md").read_text(encoding="utf-8")
     cells = [nbformat.v4.new_code_cell(code) for code in re.findall(r"```python\n(.*?)\n```", page_of_book, re.DOTALL)]
     desk.evaluate(
         """(content) => window.jupyterapp.serviceManager.contents.save(
