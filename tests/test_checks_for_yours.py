@@ -282,3 +282,41 @@ def test_the_file_needs_numpy_alone():
     tree = ast.parse(Path(checks_for_yours.__file__).read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert [alias.name for node in imports for alias in node.names] == ["textwrap", "numpy"]
+
+
+def test_what_the_page_says_of_pytorch_s_fused_functions_is_so():
+    torch = pytest.importorskip("torch")
+    fused = torch.nn.functional.scaled_dot_product_attention
+    torch.manual_seed(0)
+    Q, K, V = torch.randn(3, 1, 2, 4, 8)
+    other = torch.cat([V[:, :, :3], V[:, :, 3:] + 1], dim=2)  # the last value changes
+    past = torch.ones(4, 4).tril()
+
+    from torch.nn.attention.bias import causal_lower_right
+
+    alone, lower_right = V[:, :, :1], causal_lower_right(1, 4)
+    torch.testing.assert_close(fused(Q[:, :, :1], K, V, is_causal=True), alone)
+    torch.testing.assert_close(fused(Q[:, :, :1], K, V, attn_mask=lower_right), fused(Q[:, :, :1], K, V))
+
+    def leak(mask):
+        return (fused(Q, K, V, attn_mask=mask) - fused(Q, K, other, attn_mask=mask))[:, :, :3].abs().max()
+
+    assert leak(past) > 0.1 and leak(past.bool()) == 0
+    with pytest.raises(RuntimeError, match="attn_mask dtype"):
+        fused(Q, K, V, attn_mask=past.long())
+
+    module, X = torch.nn.MultiheadAttention(16, 2, dropout=0.5, batch_first=True).eval(), torch.randn(1, 4, 16)
+    changed = torch.cat([X[:, :3], X[:, 3:] + 1], dim=1)
+    first, second = (module(one, one, one, attn_mask=~past.bool())[0][:, :3] for one in (X, changed))
+    torch.testing.assert_close(first, second)
+    assert torch.equal(module(X, X, X)[0], module(X, X, X)[0])
+    assert not torch.equal(fused(Q, K, V, dropout_p=0.5), fused(Q, K, V, dropout_p=0.5))
+
+    Q.requires_grad_()
+    blind = fused(Q, K, V, attn_mask=past.tril(-1).bool())
+    (grad,) = torch.autograd.grad(blind.sum(), Q)
+    assert not blind[:, :, 0].any() and grad.isfinite().all()
+
+    owners = torch.stack([torch.zeros(1, 4, 8), torch.ones(1, 4, 8)], dim=1)
+    mixed = fused(torch.randn(1, 4, 4, 8), torch.randn(1, 2, 4, 8), owners, enable_gqa=True)
+    assert mixed[0, :, 0, 0].round().tolist() == [0, 0, 1, 1]

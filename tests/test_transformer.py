@@ -18,6 +18,7 @@ from attn import (
     generate,
     init_transformer,
 )
+from attn.course.checks_for_yours import check_padding, check_rotary, check_steps
 from attn.generation import Cache
 from attn.layers import feed_forward, layer_norm
 from attn.tape import leaves
@@ -555,12 +556,18 @@ def test_a_part_without_any_parameter_is_no_parameter():
     assert_array_equal(decoder({**params, "notes": {}}, config, [1, 2]), decoder(params, config, [1, 2]))
 
 
-def test_the_layer_of_today_that_is_written_for_pytorch_is_that_of_the_package():
+@pytest.fixture(scope="module")
+def written_for_pytorch():
+    """PyTorch, and what the listing of chapter 19 defines."""
     torch = pytest.importorskip("torch")
     prose = "\n".join(cell.source for cell in read(chapter("todays_models")).cells)
-    code, names = re.search(r"```python\n(import torch\n.*?)```", prose, re.DOTALL)[1], {}
-    exec(code, names)
-    assert len(code.splitlines()) <= 40
+    names = {}
+    exec(re.search(r"```python\n(import torch\n.*?)```", prose, re.DOTALL)[1], names)
+    return torch, names
+
+
+def test_the_layer_of_today_that_is_written_for_pytorch_is_that_of_the_package(written_for_pytorch):
+    torch, names = written_for_pytorch
     config, params = small(
         d_model=24, n_heads=6, n_key_heads=2, n_layers=1, positions="rotary", n_positions=None, norm_type="rms",
         activation="swiglu", biases="none", unembedding="separate",
@@ -572,5 +579,45 @@ def test_the_layer_of_today_that_is_written_for_pytorch_is_that_of_the_package()
     layer.load_state_dict({f"{name}.weight": torch.tensor(array) for name, array in given.items()})
     with Trace() as trace:
         decoder(params, config, tokens())
-    found = layer(torch.tensor(trace.embedded[0])).detach().numpy()
+    X = torch.tensor(trace.embedded[0])
+    found = layer(X, torch.ones(X.shape[:2], dtype=bool))[0].detach().numpy()
     assert_allclose(found, trace.layers[0].after_mlp, atol=1e-12)
+
+
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_the_layer_that_is_written_for_pytorch_passes_the_checks_of_the_book(written_for_pytorch, halves, dtype):
+    torch, names = written_for_pytorch
+    kind = getattr(torch, dtype)
+    torch.manual_seed(0)
+    layer = names["Layer"](32, 4, 2, 48, halves).to(kind)
+
+    def at_once(X):
+        X = torch.as_tensor(X).to(kind)[None]
+        return layer(X, torch.ones(1, len(X[0]), dtype=bool))[0][0].detach()
+
+    def in_parts(X):
+        parts, cache = [], None
+        for start, stop in [(0, 3), (3, 4), (4, 7)]:
+            new = torch.as_tensor(X[start:stop]).to(kind)[None]
+            out, cache = layer(new, torch.ones(1, stop, dtype=bool), cache)
+            parts.append(out[0].detach())
+        return torch.cat(parts)
+
+    def padded(rows):  # in front, as for writing on
+        longest = max(map(len, rows))
+        X = torch.tensor([[[0] * 32] * (longest - len(row)) + row for row in rows]).to(kind)
+        real = torch.tensor([[i >= longest - len(row) for i in range(longest)] for row in rows])
+        return layer(X, real)[0][:, -1].detach()
+
+    X = np.random.default_rng(0).normal(size=(7, 32)).astype("float32")
+
+    def tensor(array):
+        made = torch.as_tensor(array)
+        return made.to(kind) if made.is_floating_point() else made
+
+    findings = check_steps(at_once, in_parts, X, dtype=dtype) + check_padding(padded, X.tolist(), dtype=dtype)
+    pairs = "halves" if halves else "neighbours"
+    turn = partial(names["rotary"], halves=halves)
+    findings += check_rotary(turn, pairs=pairs, tensor=tensor, dtype=dtype)
+    assert [told for _, told in findings if told] == []
