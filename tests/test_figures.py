@@ -696,9 +696,10 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
       return [top + scrollY, height];
     })"""
     unfold(page)
+    parts = [f".attn-{name}" for name in ("explorable", "loom", "time", "step", "magnifier")]
     found = []
     for _ in range(35):
-        found.append(page.evaluate(sizes, [".attn-explorable", ".attn-loom", ".attn-time", ".attn-step", ".attn-magnifier"]))
+        found.append(page.evaluate(sizes, parts))
         assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
         page.get_by_role("button", name="Next step").dispatch_event("click")
     assert page.get_by_role("slider", name="Step", exact=False).count() == 1
@@ -709,11 +710,11 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
 @pytest.mark.parametrize("backward", [False, True])
 def test_the_whole_run_has_its_colours_from_the_start_and_what_a_step_touches_stands_out(blank, backward):
     page = blank(stepper(backward=backward, step=34 * backward))
-    shades = """(strips) => strips.map((strip) => [strip.classList.contains("attn-now"), Number(strip.style.opacity)])"""
+    shades = "(strips) => strips.map(({ classList, style }) => [classList.contains('attn-now'), Number(style.opacity)])"
     ribbons = "(ribbons) => ribbons.map(({ style }) => Number(style.opacity))"
     for _ in range(3):
         found = page.locator(".attn-vector").evaluate_all(shades)
-        assert {now: opacity for now, opacity in found} == {True: 1, False: 0.8} and len({*map(tuple, found)}) == 2
+        assert dict(found) == {True: 1, False: 0.8} and len({*map(tuple, found)}) == 2
         assert sum(opacity > 0.5 for opacity in page.locator(".attn-ribbon").evaluate_all(ribbons)) == 2 * 2 * 5
         press(page, "Next step")
 
@@ -727,7 +728,8 @@ def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(bla
     words(page, "she lost gold")
     assert numbers.is_visible() and own.get_by_role("button").evaluate("node => node === document.activeElement")
     sentence = page.locator("label", has_text="Sentence").locator("select")
-    assert sentence.locator("option").all_inner_texts() == ["<b>Anna lost gold and she", "<b>Anna lost", "she lost gold"]
+    offered = ["<b>Anna lost gold and she", "<b>Anna lost", "she lost gold"]
+    assert sentence.locator("option").all_inner_texts() == offered
     assert sentence.locator("option:checked").inner_text() == "she lost gold"
     sentence.select_option("<b>Anna lost")
     assert page.locator(".attn-foot").all_text_contents() == ["<b>Anna", "lost"] and numbers.is_visible()
