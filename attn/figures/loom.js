@@ -7,8 +7,8 @@ const NARROW = { width: 340, gutter: 56, pitch: 16, between: 78, inset: 7 };
 const NARROWEST = 480; // the stage is narrow up to this width, in pixels
 const GAP = 4; // below and above the stream
 const SHARE = 0.72; // of its room, what a vector of the stream takes: those of the MLP are wider
-const LIKELIEST = 3; // words that may come next, and from one to the next:
-const BAR = 17;
+const LIKELIEST = 3; // so many of the next words are shown
+const BAR = 17; // from one of them to the next
 const RIBBON = 14; // the width of a weight of 1
 const FLIGHT = 600; // milliseconds
 

@@ -286,7 +286,7 @@ function chooser(label, texts, onChoose) {
   const options = texts.map((text, value) => element("option", { value }, text));
   const select = element("select", { autocomplete: "off" }, ...options);
   select.addEventListener("change", () => onChoose(Number(select.value)));
-  const row = element("label", { className: "attn-wanted" }, element("span", {}, label), select);
+  const row = element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, label), select);
   return { row, set: (i) => (select.value = i) };
 }
 
