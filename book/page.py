@@ -54,14 +54,15 @@ def unname_folds(app, pagename, templatename, context, doctree):
 
 
 class Captions(SphinxTransform):
-    """Mark the caption of a figure: a paragraph in italics right below a cell."""
+    """Mark the caption of a figure: a paragraph right below a cell that begins and ends in italics."""
 
     default_priority = 400
 
     def apply(self, **kwargs):
         for cell in self.document.findall(nodes.container):
             below = cell.parent.children[cell.parent.index(cell) + 1 :][:1] if "cell" in cell["classes"] else []
-            if below and isinstance(below[0], nodes.paragraph) and [*map(type, below[0].children)] == [nodes.emphasis]:
+            ends = below[0].children[:1] + below[0].children[-1:] if below else []
+            if ends and isinstance(below[0], nodes.paragraph) and {*map(type, ends)} == {nodes.emphasis}:
                 below[0]["classes"].append("attn-figure-caption")
 
 

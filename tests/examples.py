@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, words
+from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, unfold, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -361,6 +361,7 @@ MOVES = {
         (drag, "d_k", -100, 0),
     ],
     "stepper": [
+        (unfold,),
         (press, "Next step"),
         (key, "Step", "ArrowRight"),
         *[(press, "Next step")] * 2,
@@ -388,7 +389,7 @@ MOVES = {
         (point, CELL, 2),
         *[(press, "Next step")] * 17,
         (press, "Previous step"),
-        (click, "<b>Anna lost"),
+        (choose, "<b>Anna lost"),
         (click, "forward: the prediction"),
         (key, "Step", "Home"),
     ],

@@ -387,16 +387,33 @@ def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
     assert page.said == []
 
 
-@pytest.mark.parametrize(("width", "highest"), [(1280, 540), (390, 560)])
-def test_the_whole_machine_and_its_time_are_seen_together(visit, book, width, highest):
-    page = visit((book / CHAPTERS[8]).as_uri(), width=width)
+@pytest.mark.parametrize("name", ["scores_softmax_pattern", "one_layer", "learning_to_attend"])
+@pytest.mark.parametrize(("width", "highest"), [(1280, 640), (390, 844 - 64)])  # a telephone, less the bar of the page
+def test_the_whole_machine_its_time_and_what_each_step_does_share_a_screen(visit, book, name, width, highest):
+    page = visit((book / page_of(name)).as_uri(), width=width)
+    figure = page.locator("[data-explorable=stepper] .attn-explorable")
+    for step in range(20):
+        figure.locator(".attn-time input").fill(str(step))
+        assert figure.bounding_box()["height"] <= highest
+    assert figure.locator(".attn-loom, .attn-time, .attn-step").and_(page.locator(":visible")).count() == 3
+
+
+def test_a_word_that_is_pressed_is_followed_in_the_numbers(visit, book):
+    page = visit((book / page_of("one_layer")).as_uri())
     page.locator(".attn-time input").fill("3")
     page.get_by_role("button", name="gold", exact=True).click()
-    stage, time = (page.locator(f".attn-{name}").bounding_box() for name in ("loom", "time"))
-    assert time["y"] + time["height"] - stage["y"] <= highest
+    page.locator(".attn-folded summary", has_text="numbers").click()
     rows = page.locator(".attn-arrays tbody tr")
     told = page.locator(".attn-explorable:has(.attn-arrays) .attn-detail").last.inner_text()
     assert rows.count() == 5 and told.startswith("4 numbers for “gold”")
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_paragraph_that_begins_and_ends_in_italics_below_a_cell_is_a_caption(soups, name):
+    below = [cell.find_next_sibling() for cell in soups[name].select("div.cell")]
+    texts = [[*one.children] for one in below if one is not None and one.name == "p"]
+    italics = [one for one in texts if {getattr(end, "name", None) for end in (one[0], one[-1])} == {"em"}]
+    assert italics and all("attn-figure-caption" in one[0].parent.get("class", []) for one in italics)
 
 
 def test_the_title_page_leads_to_chapter_1_and_carries_a_figure_to_move(soups):

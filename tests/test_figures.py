@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
-from hands import bring, click, control, drag, handle, hold, press, swipe, train, unfold, words
+from hands import bring, click, control, drag, handle, hold, press, swipe, touch, train, unfold, words
 from looks import LOOK, changes
 
 import attn.figures
@@ -695,14 +695,71 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
       const { top, height } = document.querySelector(name).getBoundingClientRect();
       return [top + scrollY, height];
     })"""
+    unfold(page)
+    parts = [f".attn-{name}" for name in ("explorable", "loom", "time", "step", "magnifier")]
     found = []
     for _ in range(35):
-        found.append(page.evaluate(sizes, [".attn-explorable", ".attn-loom", ".attn-time", ".attn-magnifier"]))
+        found.append(page.evaluate(sizes, parts))
         assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
         page.get_by_role("button", name="Next step").dispatch_event("click")
     assert page.get_by_role("slider", name="Step", exact=False).count() == 1
     assert all(found[0] == one for one in found)
-    assert found[0][1][1] < 520 and page.evaluate("document.documentElement.scrollWidth") == width
+    assert found[0][1][1] < 480 and page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_the_whole_run_has_its_colours_from_the_start_and_what_a_step_touches_stands_out(blank, backward):
+    page = blank(stepper(backward=backward, step=34 * backward))
+    shades = "(strips) => strips.map(({ classList, style }) => [classList.contains('attn-now'), Number(style.opacity)])"
+    ribbons = "(ribbons) => ribbons.map(({ style }) => Number(style.opacity))"
+    for _ in range(3):
+        found = page.locator(".attn-vector").evaluate_all(shades)
+        assert dict(found) == {True: 1, False: 0.8} and len({*map(tuple, found)}) == 2
+        assert sum(opacity > 0.5 for opacity in page.locator(".attn-ribbon").evaluate_all(ribbons)) == 2 * 2 * 5
+        press(page, "Next step")
+
+
+def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(blank):
+    page = blank(stepper(step=8))
+    numbers, own = page.locator(".attn-magnifier"), page.locator(".attn-words")
+    assert not numbers.is_visible() and not own.is_visible()
+    press(page, "layer 1: normalised, “she”")
+    assert numbers.is_visible() and page.locator(".attn-arrays caption").inner_text() == "normalised (words × d_model)"
+    words(page, "she lost gold")
+    assert numbers.is_visible() and own.get_by_role("button").evaluate("node => node === document.activeElement")
+    sentence = page.locator("label", has_text="Sentence").locator("select")
+    offered = ["<b>Anna lost gold and she", "<b>Anna lost", "she lost gold"]
+    assert sentence.locator("option").all_inner_texts() == offered
+    assert sentence.locator("option:checked").inner_text() == "she lost gold"
+    sentence.select_option("<b>Anna lost")
+    assert page.locator(".attn-foot").all_text_contents() == ["<b>Anna", "lost"] and numbers.is_visible()
+
+
+def test_numbers_that_are_unfolded_begin_with_the_word_that_is_followed_in_view(blank):
+    page = blank(stepper(tokens=["<b>Anna"] * 6, step=2), width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390, "a long sentence does not widen the page"
+    unfold(page)
+    page.wait_for_function("document.querySelector('.attn-arrays .attn-scroll').scrollTop > 0")
+    below = """([panel, row]) => panel.getBoundingClientRect().bottom - row.getBoundingClientRect().bottom"""
+    found = [page.locator(f".attn-arrays {part}").last.element_handle() for part in (".attn-scroll", "tbody tr")]
+    assert abs(page.evaluate(below, found)) < 2  # as cells stand apart
+
+
+def test_what_a_step_does_is_spoken_once(blank):
+    page = blank(stepper(step=2))
+    unfold(page)
+    watch = """(step) => {
+      document.body.dataset.spoken = 0;
+      new MutationObserver(() => document.body.dataset.spoken++)
+        .observe(step, { childList: true, characterData: true, subtree: true });
+    }"""
+    page.locator(".attn-step[aria-live=polite]").evaluate(watch)
+    touch(page, ".attn-arrays .attn-cell", 3)
+    page.locator(".attn-setting input").press("End")
+    assert page.locator(".attn-arrays .attn-set").count() == 1
+    assert page.evaluate("document.body.dataset.spoken") == "0"
+    press(page, "Next step")
+    assert page.evaluate("document.body.dataset.spoken") == "1"
 
 
 def test_every_strip_of_the_loom_and_every_number_of_it_is_reached_by_the_keyboard(blank):
@@ -741,6 +798,7 @@ def test_every_strip_of_the_loom_and_every_number_of_it_is_reached_by_the_keyboa
 
 def test_what_a_change_does_is_seen_beside_what_was_and_can_be_taken_back(blank):
     page = blank(stepper(step=34, changes=[["layer 1: stream", 4, 1, 2.5]]))
+    unfold(page)
     root = page.locator(".attn-explorable")
     changed = root.evaluate(LOOK)
     assert changed["was"] > 50 and all(width > 0 for *_, width in changed["outlook"])
@@ -754,6 +812,7 @@ def test_what_a_change_does_is_seen_beside_what_was_and_can_be_taken_back(blank)
 
 def test_a_number_is_dragged_and_only_while_it_is_held_and_what_is_hidden_is_not(blank):
     page = blank(stepper(step=2))
+    unfold(page)
     cell, handled = page.locator(".attn-arrays .attn-cell").nth(5), page.locator(".attn-setting output")
     before = float(cell.inner_text().replace("−", "-"))
     cell.scroll_into_view_if_needed()

@@ -536,13 +536,17 @@ function follow(model, names, update) {
   };
 }
 
-// Do what draws a figure anew. The keyboard stays where it was: at the control that has the same place among its kind.
+// Do what draws a figure anew. What was unfolded stays so, and the keyboard where it was: at the control that has the same
+// place among its kind.
 function keepingFocus(root, work) {
   const held = root.querySelector(":focus");
   const alike = () => [...root.querySelectorAll(held.tagName)].filter((node) =>
     node.type === held.type && node.classList[0] === held.classList[0]);
   const place = held && alike().indexOf(held);
+  const folds = () => [...root.querySelectorAll("details")];
+  const open = folds().map((fold) => fold.open);
   const result = work();
+  folds().forEach((fold, i) => (fold.open = Boolean(open[i])));
   if (held) alike()[Math.min(place, alike().length - 1)]?.focus({ preventScroll: true });
   return result;
 }

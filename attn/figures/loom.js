@@ -2,12 +2,13 @@
 // strips of coloured cells beside it, weights are ribbons from thread to thread, and above stand the likeliest next words.
 // What is drawn stays the same from step to step, so that the eye can follow it.
 
-const WIDE = { width: 640, gutter: 68, pitch: 15, between: 86, inset: 12, likeliest: 4 };
-const NARROW = { width: 340, gutter: 56, pitch: 17, between: 80, inset: 7, likeliest: 3 };
+const WIDE = { width: 640, gutter: 68, pitch: 14, between: 68, inset: 12 };
+const NARROW = { width: 340, gutter: 56, pitch: 16, between: 78, inset: 7 };
 const NARROWEST = 480; // the stage is narrow up to this width, in pixels
-const GAP = 8; // below and above the stream
+const GAP = 4; // below and above the stream
 const SHARE = 0.72; // of its room, what a vector of the stream takes: those of the MLP are wider
-const BAR = 17; // from one of the likeliest words to the next
+const LIKELIEST = 3; // so many of the next words are shown
+const BAR = 17; // from one of them to the next
 const RIBBON = 14; // the width of a weight of 1
 const FLIGHT = 600; // milliseconds
 
@@ -235,8 +236,8 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
   function arrange() {
     wide = isWide();
     const loom = loomOf(config, tokens.length, wide);
-    const { width, gutter, columns, full, whole, window, likeliest } = loom;
-    const top = likeliest * BAR + 6;
+    const { width, gutter, columns, full, whole, window } = loom;
+    const top = LIKELIEST * BAR + 6;
     put(stage, { viewBox: `0 0 ${width} ${top + window + 26}` });
     put(view, { y: top, width, height: window });
     strips.forEach((strip, k) => {
@@ -298,11 +299,12 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
     const { X, most } = numbers(name, grad);
     const { held } = shown.byName.get(name);
     const lengths = grad && strip.cells.length ? lengthsOf(X) : [];
-    strip.group.style.opacity = !there ? 0.16 : here.has(name) ? 1 : 0.6;
+    const now = there && here.has(name); // the rest is only a little paler: the whole run is seen from the start
+    strip.group.style.opacity = now ? 1 : 0.8;
     const size = lengths.length ? 0.3 + (0.7 * lengths[strip.word]) / Math.max(1e-9, ...lengths) : 1; // of a gradient
     strip.group.style.setProperty("--attn-size", size);
     strip.group.setAttribute("aria-label", `${grad ? "gradient of " : ""}${name}, “${tokens[strip.word]}”`);
-    strip.group.classList.toggle("attn-now", there && here.has(name));
+    strip.group.classList.toggle("attn-now", now);
     strip.cells.forEach((cell, j) => {
       const number = at(X, strip.word, j);
       cell.style.fill = colourOf(name, number);
@@ -319,15 +321,15 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
     });
   }
 
-  function paintRibbon({ from, to, path }, numbers, earlier) {
-    const { name, there, grad } = to;
+  function paintRibbon({ from, to, path }, numbers, earlier, here) {
+    const { name, grad } = to;
     const followed = to.word === shown.state.token;
     const { X, most } = numbers(name, grad);
     const number = at(X, to.word, from.word);
     const isWeight = name.endsWith(": weights");
     path.style.strokeWidth = RIBBON * (grad ? Math.abs(number) / most : isWeight ? number : 0);
     path.style.stroke = grad ? colourOf(name, number) : "";
-    path.style.opacity = (there ? 1 : 0.2) * (followed ? 0.75 : 0.12);
+    path.style.opacity = followed ? (here.has(name) ? 0.85 : 0.6) : 0.12;
     if (!earlier || grad || !isWeight || !followed) return;
     const old = at(earlier(name, false).X, to.word, from.word);
     if (Math.abs(old - number) < 0.01) return;
@@ -360,14 +362,13 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
 
   function paintBars() {
     const { state: { backward, wanted }, done, was } = shown;
-    const { likeliest } = wide ? WIDE : NARROW;
     const order = words.map((_, i) => i).sort((a, b) => done.shares[b] - done.shares[a]);
-    if (backward && order.indexOf(wanted) >= likeliest) order.splice(likeliest - 1, 0, wanted); // it is always seen
+    if (backward && order.indexOf(wanted) >= LIKELIEST) order.splice(LIKELIEST - 1, 0, wanted); // it is always seen
     bars.forEach(({ group, number, bar, ghost, full, from }, i) => {
       const rank = order.indexOf(i);
       const [share, old] = [done.shares[i], was?.shares[i] ?? 0];
-      group.style.transform = moved(0, 3 + BAR * Math.min(rank, likeliest - 1));
-      group.style.opacity = Number(rank < likeliest);
+      group.style.transform = moved(0, 3 + BAR * Math.min(rank, LIKELIEST - 1));
+      group.style.opacity = Number(rank < LIKELIEST);
       bar.style.transform = `${moved(from, 0)} scale(${share}, 1)`;
       put(ghost, { width: full * old });
       number.textContent = format(share, 3) + (backward && i === wanted ? ` right, loss ${format(done.loss)}` : "");
@@ -384,7 +385,7 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
     look();
     ghosts.replaceChildren();
     strips.forEach((strip) => paintStrip(strip, numbers, earlier, here));
-    ribbons.forEach((ribbon) => paintRibbon(ribbon, numbers, earlier));
+    ribbons.forEach((ribbon) => paintRibbon(ribbon, numbers, earlier, here));
     dots.forEach((dot) => paintDot(dot, numbers));
     paintThreads();
     paintBars();

@@ -281,6 +281,15 @@ function inWalk(step, count, backward) {
   return backward ? count - 1 - step : step;
 }
 
+// One of several texts from a list that folds; `set(i)` shows text i.
+function chooser(label, texts, onChoose) {
+  const options = texts.map((text, value) => element("option", { value }, text));
+  const select = element("select", { autocomplete: "off" }, ...options);
+  select.addEventListener("change", () => onChoose(Number(select.value)));
+  const row = element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, label), select);
+  return { row, set: (i) => (select.value = i) };
+}
+
 // The walk through all steps: a slider, a step on or back, and a run that ends by itself.
 function walkOf({ read, change, count, attached }) {
   const walked = () => inWalk(read().step, count, read().backward);
@@ -339,7 +348,7 @@ function magnifierOf({ read, change, explain, line, light }) {
   const [asked, input, output] = setting.row.children;
   const takeBack = () => change({ changes: read().changes.slice(0, -1) }); // the last one
   const back = button("attn-button", "Take it back", takeBack);
-  let opened = null, chosen = null, shown = null, cells = [], listed = null, drawn = null;
+  let opened = null, chosen = null, shown = null, cells = [], listed = null, drawn = null, followed = null;
   select.addEventListener("change", () => {
     const { place, grad } = arraysOf(shown.steps[opened.step], shown.done, shown.state.backward)[Number(select.value)];
     opened = { ...opened, place, grad };
@@ -404,8 +413,13 @@ function magnifierOf({ read, change, explain, line, light }) {
     });
     panel.replaceChildren(box("attn-scroll", table));
     panel.classList.toggle("attn-shares", !grad && /weights$|probabilities/.test(node.name));
-    const row = lines[down === "token" ? shown.state.token : 0]; // of the word that is followed: it is in view
-    panel.firstChild.scrollTop = row.offsetTop + row.offsetHeight - panel.clientHeight;
+    followed = lines[down === "token" ? shown.state.token : 0];
+    toWord();
+  }
+
+  // Bring into view the row of the word that is followed.
+  function toWord() {
+    panel.firstChild.scrollTop = followed.offsetTop + followed.offsetHeight - panel.clientHeight;
   }
 
   function fillArray(node, grad) {
@@ -462,7 +476,7 @@ function magnifierOf({ read, change, explain, line, light }) {
 
   const node = box("attn-magnifier", box("attn-open", select, heads.row, back), panel,
     element("div", {}, box("attn-setting", setting.row), line));
-  return { node, open, show, chosen: () => chosen, opened: () => opened };
+  return { node, open, show, toWord, chosen: () => chosen, opened: () => opened };
 }
 
 function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
@@ -479,7 +493,8 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     const learned = read().changes.filter(([name]) => shown.byName.get(name).kind === "given");
     change({ tokens: own, token: own.length - 1, changes: learned });
   };
-  const sentence = choice({ legend: "Sentence", labels: sentences, onChoose: (i) => say(sentences[i].split(" ")) });
+  const offered = [...new Set([...sentences, tokens.join(" ")])]; // one of them may be the reader's own
+  const sentence = chooser("Sentence", offered, (i) => say(offered[i].split(" ")));
   const own = wordField({
     words: tokens, fewest: 1, most: config.n_positions,
     note: ` of the ${words.length} the model knows: ${words.join(" ")}`,
@@ -491,14 +506,10 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
   });
   const ways = ["forward: the prediction", "backward: the error"];
   const way = choice({ legend: "Way", labels: ways, onChoose: (i) => change({ backward: i === 1 }) });
-  const options = words.map((word, i) => element("option", { value: i }, word));
-  const select = element("select", { autocomplete: "off" }, ...options);
-  select.addEventListener("change", () => change({ wanted: Number(select.value) }));
-  const asked = element("span", {}, "Next word that would be right");
-  const wanted = element("label", { className: "attn-wanted" }, asked, select);
+  const wanted = chooser("Next word that would be right", words, (i) => change({ wanted: i }));
   const outcome = element("p", { className: "attn-outcome" });
-  const title = element("p", { className: "attn-step-title", "aria-live": "polite" });
-  const text = element("p", { className: "attn-step-text" });
+  const title = element("b", { className: "attn-step-title" });
+  const text = element("span", { className: "attn-step-text" });
 
   const openStrip = ({ name, grad, part, word }) => {
     walk.stop();
@@ -506,13 +517,18 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     const head = name.includes(", head ") ? part : read().head;
     magnifier.open({ step, grad, place: steps[head][step].shows.findIndex(([node]) => node.name === name) });
     change({ token: word, head });
+    if (fold.open) return;
+    fold.open = true;
+    magnifier.node.scrollIntoView({ block: "nearest" });
   };
   const onWord = (token) => change({ token });
   const { stage, show, fly, light } = stageOf({ config, tokens, words, steps, widths, onWord, onStrip: openStrip });
   const walk = walkOf({ read, change, count, attached: () => stage.isConnected });
   const magnifier = magnifierOf({ read, change, explain, line, light });
-  draw(sentence.row, box("attn-controls", way.row, wanted), outcome, stage, walk.row, title, text, magnifier.node,
-    box("attn-controls", own), reset);
+  const fold = folded("The numbers, and a sentence of your own", magnifier.node, box("attn-controls", own, reset));
+  fold.addEventListener("toggle", magnifier.toWord);
+  draw(box("attn-controls", sentence.row, wanted.row), way.row, outcome, stage, walk.row,
+    element("p", { className: "attn-step", "aria-live": "polite" }, title, " ", text), fold);
 
   return (state) => {
     const from = shown?.state;
@@ -523,19 +539,22 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     shown = { state, done, was, all, steps: all[state.head], byName };
     const now = shown.steps[state.step];
     const made = now.shows.at(-1)[0];
-    sentence.set(sentences.indexOf(tokens.join(" ")));
+    sentence.set(offered.indexOf(tokens.join(" ")));
     way.set(state.backward ? 1 : 0);
-    select.value = state.wanted;
-    wanted.hidden = !state.backward;
+    wanted.set(state.wanted);
+    wanted.row.hidden = !state.backward;
     outcome.textContent = outlookOf(done, state);
     const place = inWalk(state.step, count, state.backward);
     walk.set(place);
-    title.textContent = `Step ${place + 1} of ${count}, ${now.part}: ${now.title}`;
-    const [chapter, address] = [CHAPTERS[now.kind], addressOf(CHAPTERS[now.kind])];
-    text.replaceChildren(
-      `${state.backward ? BACKWARD[now.kind] ?? BACKWARD[made.kind] : now.text} `,
-      address ? element("a", { href: address }, `Chapter ${chapter}.`) : `Chapter ${chapter}.`);
     const turned = from?.backward !== state.backward;
+    const called = `Step ${place + 1} of ${count}, ${now.part}: ${now.title}.`;
+    if (turned || title.textContent !== called) { // else it would be spoken again
+      title.textContent = called;
+      const [chapter, address] = [CHAPTERS[now.kind], addressOf(CHAPTERS[now.kind])];
+      text.replaceChildren(
+        `${state.backward ? BACKWARD[now.kind] ?? BACKWARD[made.kind] : now.text} `,
+        address ? element("a", { href: address }, `Chapter ${chapter}.`) : `Chapter ${chapter}.`);
+    }
     if (turned || from.step !== state.step) {
       const sent = now.shows.findIndex(([node]) => done.grads.has(node)); // backward, what goes on to the step before
       magnifier.open({ step: state.step, place: state.backward ? sent : now.shows.length - 1, grad: state.backward });
