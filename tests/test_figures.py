@@ -34,6 +34,7 @@ from attn.figures import (
     MaskExplorer,
     NewsExplorer,
     NormExplorer,
+    NotesSquare,
     OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
@@ -692,6 +693,20 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
     again.focus()
     page.keyboard.press("Enter")
     assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 520), (390, 700)])
+def test_the_notes_fit_a_screen_and_their_pairs_are_read_by_the_keyboard(blank, width, most):
+    values = 1 - 2 * (np.arange(24)[:, None] >> np.arange(8) & 1)
+    page = blank(NotesSquare(np.tile(np.eye(8), (3, 1)), values, written=24, rule="gate"), width=width)
+    assert page.locator(".attn-explorable").bounding_box()["height"] <= most
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.locator(".attn-pairs [tabindex='0']").focus()
+    for pressed in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(pressed)
+    assert page.locator(".attn-pairs [aria-pressed=true]").inner_text() == "10 ✗"
+    assert page.locator(".attn-scene").get_attribute("aria-label").startswith("The notes, 8 by 8 numbers.")
+    assert "that of pair 18 is nearer" in page.locator(".attn-detail").inner_text()
 
 
 # --- the loom --------------------------------------------------------------------------------------------------------

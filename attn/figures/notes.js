@@ -53,13 +53,13 @@ function build({ read, change, reset, line, tell, draw }) {
   const text = (x, y, className, words = "") => drawing("text", { x, y, class: className }, words);
   const asker = text(0, 12, "attn-key-label"), given = text(beside, low + cell / 2 + 5, "attn-mark", "what is read");
   const own = text(beside, low + cell * 1.5 + 5, "attn-value-label");
-  const scene = drawing("svg", { viewBox: `0 0 340 ${low + 2 * cell + 2}`, class: "attn-scene", role: "img" },
+  const scene = drawing("svg", { viewBox: `0 0 340 ${low + 2 * cell + 2}`, class: "attn-scene attn-modest", role: "img" },
     drawing("rect", { x: LEFT - 1, y: TOP - 1, width: columns * cell + 2, height: rows * cell + 2, class: "attn-frame" }),
     ...patches, asker, given, own);
 
   const cells = pairs.map((pair) => button("attn-cell", "", () => change({ asked: pair })));
   const { table } = tableOf({
-    className: "attn-upright attn-pairs", title: "Press a pair to read it; bars: cosine with its value",
+    className: "attn-upright attn-pairs", title: "Press a pair to read it; bar: its cosine",
     cells: Array.from({ length: Math.ceil(n / rows) }, (_, i) => cells.slice(i * rows, (i + 1) * rows)),
   });
   const tallies = ["the notes", "attention"].map(countedBar);
@@ -100,8 +100,8 @@ function build({ read, change, reset, line, tell, draw }) {
     count.set(written);
     const one = inNotes[asked];
     const told = !one ? "is not written: what its key reads is not its value."
-      : `is read with cosine ${format(one.cosine)}; `
-        + (one.nearest === asked ? "no other value is nearer ✓." : `the value of pair ${one.nearest + 1} is nearer ✗.`);
+      : `is read with cosine ${format(one.cosine)} to its value; `
+        + (one.nearest === asked ? "no other is nearer ✓." : `that of pair ${one.nearest + 1} is nearer ✗.`);
     scene.setAttribute("aria-label", `The notes, ${rows} by ${columns} numbers. The key of ${name} reads `
       + `${found.map((number) => format(number, 1)).join(", ")}; its value is ${V[asked].map((number) => format(number, 1)).join(", ")}`);
     tell(`${RULES[rule]} Pair ${asked + 1} ${told}`);
