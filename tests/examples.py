@@ -22,6 +22,7 @@ from attn.figures import (
     MaskExplorer,
     NewsExplorer,
     NormExplorer,
+    NotesSquare,
     NovelReader,
     OnlineSoftmax,
     ParameterCounter,
@@ -101,6 +102,13 @@ def head_guess(**changes):
     return HeadGuess(read_recording("minilm_patterns"), read_recording("minilm"), **changes)
 
 
+def notes_square(**changes):
+    rng = np.random.default_rng(9)
+    keys = rng.normal(size=(7, 3))
+    keys /= np.linalg.norm(keys, axis=1, keepdims=True)
+    return NotesSquare(**{"K": keys, "V": rng.normal(size=(7, 4)), **changes})
+
+
 def one_of_each():
     rng = np.random.default_rng(11)
     plane = {"axes": ["x", "y"], "spots": {"here": [0, 1], "there": [2, -1]}}
@@ -141,6 +149,7 @@ def one_of_each():
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
         "norm": NormExplorer([2, -1, 0.5, 3]),
+        "notes": notes_square(written=3, asked=1),
         "walks": WalkExplorer(),
         "clocks": ClockExplorer(4, 9, 40, entries=6),
         "stepper": stepper(),
@@ -346,6 +355,17 @@ MOVES = {
         (drag, "mean", 0, 900),
         (drag, "standard deviation", 0, 900),
         (drag, "entry 4", 0, -900),
+    ],
+    "notes": [
+        (press, "Write the next pair"),
+        (click, "delta rule"),
+        (touch, CELL, 3),
+        (key, "pairs written", "End"),
+        (touch, CELL, 0),
+        (press, "Write the next pair"),
+        (click, "gate"),
+        (key, "pairs written", "Home"),
+        (touch, CELL, 6),
     ],
     "clocks": [
         (hold, "one place", "ArrowUp"),

@@ -70,7 +70,7 @@ LOOK = """(root) => {
       texts: list(scene, "text", (node) => [text(node), number(node, "x"), number(node, "y")]),
       shapes: list(scene, "line, rect, circle, path, polyline, polygon", (node) => [node.getAttribute("class"),
         ...["x1", "y1", "x2", "y2", "x", "y", "width", "height", "cx", "cy", "r", "d", "points", "transform"]
-          .concat("visibility").flatMap((name) => node.getAttribute(name) ?? []).map(tenths)
+          .concat("visibility", "fill-opacity").flatMap((name) => node.getAttribute(name) ?? []).map(tenths)
           .map((value) => (value.length > 999 ? value.slice(0, 99) : value))].join(" ")),
     })),
     strips: list(root, ".attn-now", (strip) => [strip.getAttribute("aria-label"),

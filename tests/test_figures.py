@@ -7,7 +7,17 @@ import re
 import numpy as np
 import pytest
 import traitlets
-from examples import EACH, MOVES, OTHERS, SENTENCE, explorer, heads_explorer, stepper, training_explorer
+from examples import (
+    EACH,
+    MOVES,
+    OTHERS,
+    SENTENCE,
+    explorer,
+    heads_explorer,
+    notes_square,
+    stepper,
+    training_explorer,
+)
 from hands import bring, click, control, drag, handle, hold, press, swipe, touch, train, unfold, words
 from looks import LOOK, changes
 
@@ -24,6 +34,7 @@ from attn.figures import (
     MaskExplorer,
     NewsExplorer,
     NormExplorer,
+    NotesSquare,
     OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
@@ -684,6 +695,20 @@ def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
     assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
 
 
+@pytest.mark.parametrize(("width", "most"), [(1280, 520), (390, 700)])
+def test_the_notes_fit_a_screen_and_their_pairs_are_read_by_the_keyboard(blank, width, most):
+    values = 1 - 2 * (np.arange(24)[:, None] >> np.arange(8) & 1)
+    page = blank(NotesSquare(np.tile(np.eye(8), (3, 1)), values, written=24, rule="gate"), width=width)
+    assert page.locator(".attn-explorable").bounding_box()["height"] <= most
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.locator(".attn-pairs [tabindex='0']").focus()
+    for pressed in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(pressed)
+    assert page.locator(".attn-pairs [aria-pressed=true]").inner_text() == "10 ✗"
+    assert page.locator(".attn-scene").get_attribute("aria-label").startswith("The notes, 8 by 8 numbers.")
+    assert "that of pair 18 is nearer" in page.locator(".attn-detail").inner_text()
+
+
 # --- the loom --------------------------------------------------------------------------------------------------------
 
 
@@ -1004,6 +1029,13 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: RotaryExplorer([1, 2], [1, 2], np.nan), r"turn needs finite numbers, but has NaN"),
         (lambda: NormExplorer([1]), r"x needs 2 to 5 entries from -6 to 6, but is \[1.0\]"),
         (lambda: NormExplorer([1, -7]), r"from -6 to 6, but is \[1.0, -7.0\]"),
+        (lambda: notes_square(K=2 * np.eye(7, 3)), r"the keys in K need length 1, but there is 2"),
+        (lambda: notes_square(K=np.eye(7)[:6]), r"the axis n has size 6 in K, but size 7 in V"),
+        (lambda: notes_square(V=np.eye(7, 6)), r"the values in V need a direction, but one of them is zero"),
+        (lambda: notes_square(V=np.ones((7, 4))), r"the values in V need to differ, but two of them are the same"),
+        (lambda: notes_square(written=8), r"written must be from 0 to 7, but is 8"),
+        (lambda: notes_square(asked=7), r"asked must be a position on the axis n, from 0 to 6, but is 7"),
+        (lambda: notes_square(rule="delta"), r"'rule' trait .* any of \['sum', 'delta rule', 'gate'\]"),
         (lambda: ClockExplorer(5, 101), r"other must be from 0 to 100, but is 101"),
         (lambda: ClockExplorer(entries=7), r"entries must be even, but is 7"),
         (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),

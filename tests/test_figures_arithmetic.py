@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import traitlets
-from examples import EACH, heads_explorer, stepper, stirred, training_explorer
+from examples import EACH, heads_explorer, notes_square, stepper, stirred, training_explorer
 from numpy.testing import assert_allclose
 
 from attn import (
@@ -243,6 +243,39 @@ def test_the_hands_of_the_clocks_are_the_sinusoids_of_the_package(js, entries):
         assert_allclose(found, sinusoid(101, entries)[place], atol=1e-12)
     rows = sinusoid(101, entries)
     assert ClockExplorer(10, 13, entries=entries).product == pytest.approx(rows[10] @ rows[13])
+
+
+@pytest.mark.parametrize("written", [0, 1, 5, 7])
+def test_the_square_holds_what_each_rule_writes_and_says_what_is_read(js, written):
+    figure = notes_square(written=written)
+    K, V = np.array(figure.K)[:written], np.array(figure.V)[:written]
+    corrected = np.zeros((3, 4))
+    for k, v in zip(K, V):
+        corrected = (np.eye(3) - np.outer(k, k)) @ corrected + np.outer(k, v)
+    ages = np.arange(written)[::-1, None]
+    wanted = {"sum": K.T @ V, "delta rule": corrected, "gate": K.T @ (0.8**ages * V)}
+    attended = scaled_dot_product_attention(K, K, V, scale=40)[0] if written else np.zeros((0, 4))
+    for figure.rule, notes in wanted.items():
+        found = js("attn.notes.recall", figure.state())
+        assert_allclose(found["notes"], notes, atol=1e-12)
+        assert_allclose(figure.notes, notes, atol=1e-12)
+        right = []
+        for told, read in [(found["inNotes"], K @ notes), (found["inAttention"], attended)]:
+            lengths = np.outer(*(np.linalg.norm(rows, axis=1) for rows in (read, V)))
+            cosines = read @ V.T / lengths
+            assert_allclose([one["cosine"] for one in told], np.diag(cosines), atol=1e-12)
+            assert [one["nearest"] for one in told] == [int(np.argmax(row)) for row in cosines]
+            right.append(sum(one["nearest"] == pair for pair, one in enumerate(told)))
+        assert figure.right == right and f"read {right[0]} right, and attention {right[1]}" in figure.describe()
+
+
+def test_the_delta_rule_keeps_the_last_pair_and_orthogonal_keys_keep_all(js):
+    figure = notes_square(rule="delta rule", written=7)
+    assert_allclose(js("attn.notes.readNotes", figure.notes, figure.K[-1]), figure.V[-1], atol=1e-5)
+    V = np.random.default_rng(10).normal(size=(3, 4)).round(3)
+    for rule in ("sum", "delta rule"):
+        state = {"K": np.eye(3), "V": V, "written": 3, "rule": rule}
+        assert_allclose(js("attn.notes.writeNotes", state), V, atol=1e-12)
 
 
 @pytest.mark.parametrize("x", [[2, -1, 0.5, 3], [1, 1, 1], [0.001, 0, 0, 0, -0.002]])

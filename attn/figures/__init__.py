@@ -27,6 +27,7 @@ from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.news import NewsExplorer as NewsExplorer
 from attn.figures.norm import NormExplorer as NormExplorer
+from attn.figures.notes import NotesSquare as NotesSquare
 from attn.figures.novel_reader import NovelReader as NovelReader
 from attn.figures.online import OnlineSoftmax as OnlineSoftmax
 from attn.figures.parameters import ParameterCounter as ParameterCounter
