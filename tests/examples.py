@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, words
+from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, unfold, words
 
 from attn import TransformerConfig, causal_mask, init_transformer, softmax
 from attn.course.recordings import read_recording
@@ -284,6 +284,7 @@ MOVES = {
         (click, "13B"),
     ],
     "press_train": [
+        (unfold,),
         (pick, "Head L1H1", "one back"),
         (pick, "Head L2H4", "off"),
         (train,),
@@ -436,13 +437,13 @@ MOVES = {
     "self_check": [(press, "2"), (press, "22"), (press, "11")],
     "guess": [(press, "the dog")],
     "novel_reader": [
+        (unfold,),
         (touch, TOKEN, 3),
         (press, "Head L2H2: show where it looks"),
         (press, "Head L1H3 writes"),
         (press, "Head L4H3 writes"),
         (press, "Head L2H1: show where it looks"),
         (touch, TOKEN, 8),
-        (press, "Take the likeliest"),
         (touch, ".attn-next", 0),
         (press, "Head L1H3 writes"),
         (press, "All heads on"),
