@@ -461,7 +461,7 @@ def test_settings_are_folded_and_a_run_and_its_result_share_a_screen(blank, task
     top = page.locator(".attn-train").bounding_box()["y"]
     for result in (".attn-outcome", ".attn-plot", ".attn-detail"):
         box = page.locator(result).bounding_box()
-        assert top < box["y"] and box["y"] + box["height"] - top < 0.8 * height, "below what stands at the top of a page"
+        assert top < box["y"] and box["y"] + box["height"] - top < 0.8 * height, "below the head of a page"
     unfold(page)
     fill(page, "seed", "3")
     assert "seed 3" in settings.locator("summary").inner_text()

@@ -178,7 +178,7 @@ function readerOf(means, place) {
   const more = folded("", states.row,
     element("label", { className: "attn-adds" }, "The numbers: added to the logit of ", target));
   place.replaceChildren(
-    forgotten, strip, outcome, box("attn-controls", write, allOn, reset),
+    box("attn-controls", write, allOn, reset), forgotten, strip, outcome,
     box("attn-read", box("", nextTitle, following), box("", table, more)), line,
     folded("Another text, model, colour, temperature", box("attn-controls", which.row, waiting),
       box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), random, form),
