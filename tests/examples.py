@@ -293,6 +293,7 @@ MOVES = {
         (click, "13B"),
     ],
     "press_train": [
+        (unfold,),
         (pick, "Head L1H1", "one back"),
         (pick, "Head L2H4", "off"),
         (train,),
@@ -457,13 +458,13 @@ MOVES = {
     "self_check": [(press, "2"), (press, "22"), (press, "11")],
     "guess": [(press, "the dog")],
     "novel_reader": [
+        (unfold,),
         (touch, TOKEN, 3),
         (press, "Head L2H2: show where it looks"),
         (press, "Head L1H3 writes"),
         (press, "Head L4H3 writes"),
         (press, "Head L2H1: show where it looks"),
         (touch, TOKEN, 8),
-        (press, "Take the likeliest"),
         (touch, ".attn-next", 0),
         (press, "Head L1H3 writes"),
         (press, "All heads on"),

@@ -95,6 +95,11 @@ def unfold(page):
         summary.click()
 
 
+def as_in_the_book(page):
+    """Give a page of nothing but figures the width that the book has for them, and its letters."""
+    page.add_style_tag(content="body { margin: 0 16px; font-family: system-ui } main { max-width: 688px }")
+
+
 def handle(page, label):
     """Return what a drawing offers to be held."""
     return page.locator(".attn-handle").and_(page.get_by_role("slider", name=label, exact=True))

@@ -97,6 +97,9 @@ def same_look(firefox):
             if not found(".attn-load"):
                 break
             time.sleep(0.1)
+        unfold = "document.querySelectorAll('.attn-explorable details').forEach((fold) => (fold.open = true))"
+        firefox("WebDriver:ExecuteScript", script=unfold, args=[])
+        page.evaluate(unfold)
         assert looks() == page.evaluate(LOOKS)
         assert len(looks()) == page.locator("[data-explorable]").count() > 0
         for slider in page.locator(SLIDERS).all():

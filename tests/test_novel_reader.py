@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import traitlets
-from hands import press
+from hands import as_in_the_book, press, unfold
 from numpy.testing import assert_allclose
 
 from attn import Trace, decoder, softmax
@@ -33,6 +33,8 @@ def run(figure):
 
 
 def write(page, text):
+    if not page.locator("textarea").is_visible():
+        unfold(page)
     page.locator("textarea").fill(text)
     press(page, "Read it")
 
@@ -247,6 +249,7 @@ def test_writing_ends_when_the_reader_does_something_else(blank):
 def test_a_token_is_drawn_by_its_share(blank):
     page = blank(NovelReader(TEXTS))
     for chance in (0, 0.5, 0.9999999):
+        unfold(page)
         figure = NovelReader(TEXTS)
         page.evaluate("chance => (Math.random = () => chance)", chance)
         heights = np.cumsum(softmax(run(figure)[-1].astype(float)))
@@ -280,6 +283,7 @@ def test_the_model_that_copies_can_be_chosen_and_comes_then(unloaded):
     page.locator(".attn-load").click()
     page.locator(".attn-token").first.wait_for()
     assert not [address for address in page.requested if "copying-" in address]
+    unfold(page)
     page.evaluate("let seed = 1; Math.random = () => (seed = (seed * 16807) % 2147483647) / 2147483647")
     press(page, "Random tokens, told twice")
     tokens = page.locator(".attn-token").all_inner_texts()
@@ -349,6 +353,27 @@ def test_the_keyboard_walks_tokens_heads_and_choices(blank):
     for pressed in ("ArrowDown", "ArrowRight", "Space"):
         page.keyboard.press(pressed)
     assert page.locator(".attn-power").nth(4).get_attribute("aria-pressed") == "false"
+
+
+LONG = (
+    '"Ah! by the bye," then sinking his voice, and looking demure for the moment - "I hope Mr. Knightley is well?" '
+    "He paused."
+)
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+def test_text_bars_and_heads_share_a_screen_and_the_rest_is_folded(blank, width, height):
+    page = blank(NovelReader([LONG]), width=width)
+    as_in_the_book(page)
+    assert page.locator(".attn-explorable").bounding_box()["height"] <= height
+    for shown in (".attn-token", ".attn-nexts", ".attn-power"):
+        assert page.locator(shown).last.is_visible()
+    assert page.locator("details[open], select:visible, textarea:visible, input:visible").count() == 0
+    assert page.locator(".attn-one-mlp:visible, .attn-added:visible").count() == 0
+    unfold(page)
+    assert page.locator(".attn-one-mlp:visible").count() == 4 and page.locator(".attn-added:visible").count() == 20
+    assert page.locator("select:visible").count() == 2 and page.locator("textarea").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(blank):

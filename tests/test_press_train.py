@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import quickjs
 import traitlets
-from hands import fill, pick, press, train
+from hands import as_in_the_book, fill, pick, press, train, unfold
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Forbid, Tape, Trace, TransformerConfig, decoder, encoder, hold, init_transformer, switch_off
@@ -308,6 +308,11 @@ def test_products_are_those_of_numpy_with_webassembly_and_without(bare, fused):
 # --- the figure under the reader's hands -----------------------------------------------------------------------------
 
 
+CURVES = (
+    "[...document.querySelectorAll('.attn-plot path:not(.attn-frame)')].map((path) => path.getAttribute('d') || '')"
+)
+
+
 def told(page):
     return page.locator(".attn-detail").inner_text()
 
@@ -400,19 +405,68 @@ def test_where_a_worker_is_refused_the_page_trains_by_itself(unloaded, refused):
 
 def test_a_new_setting_leaves_the_former_run_as_a_ghost(blank):
     page = blank(PressTrain(steps=20))
-    curves = (
-        "[...document.querySelectorAll('.attn-plot path:not(.attn-frame)')].map((path) => path.getAttribute('d') || '')"
-    )
+    unfold(page)
     train(page)
-    before = page.evaluate(curves)
+    before = page.evaluate(CURVES)
     assert before[:2] == ["", ""] and all(before[2:])
     fill(page, "seed", "1")
-    assert page.evaluate(curves) == [*before[2:], "", ""]
+    assert page.evaluate(CURVES) == [*before[2:], "", ""]
     train(page)
-    after = page.evaluate(curves)
+    after = page.evaluate(CURVES)
     assert after[:2] == before[2:] and after[2] != before[2]
     press(page, "Start again")
-    assert page.evaluate(curves) == [""] * 4
+    assert page.evaluate(CURVES) == [""] * 4
+
+
+def test_a_run_is_watched_for_four_seconds_and_a_fast_one_gives_the_same_numbers(unloaded):
+    page = unloaded(REFUSING["throws"], PressTrain(steps=20), reduced_motion="no-preference")
+    assert not page.get_by_label("fast").is_checked()
+    outcome = page.locator(".attn-outcome")
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    press(page, "▶ Train")
+    outcome.get_by_text("Step 0 of 20").wait_for()
+    page.clock.run_for(1990)
+    assert outcome.inner_text().startswith("Step 9 of 20")
+    page.clock.run_for(2000)
+    assert outcome.inner_text().startswith("Step 19 of 20")
+    page.clock.run_for(100)
+    watched = told(page), page.evaluate(CURVES)[2:]
+    assert watched[0].startswith("All 20 steps")
+    page.get_by_label("fast").check()
+    press(page, "▶ Train")
+    page.clock.run_for(0)
+    assert (told(page), page.evaluate(CURVES)[2:]) == watched
+
+
+def test_a_run_that_is_watched_can_be_let_go_on_the_way(unloaded):
+    page = unloaded(PressTrain(steps=10), reduced_motion="no-preference")
+    press(page, "▶ Train")
+    page.get_by_label("fast").check()
+    page.get_by_text("All 10 steps").wait_for()
+    page = unloaded(PressTrain(steps=10))
+    assert page.get_by_label("fast").is_checked(), "as for all who want no motion"
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+@pytest.mark.parametrize("task", TASKS)
+def test_settings_are_folded_and_a_run_and_its_result_share_a_screen(blank, task, width, height):
+    page = blank(PressTrain(task, steps=10), width=width)
+    as_in_the_book(page)
+    settings, number = page.locator("details"), page.get_by_label("seed")
+    assert settings.get_attribute("open") is None and not number.is_visible()
+    usual = TASKS[task]["usual"]
+    assert f"{usual['heads']} heads, rate {usual['rate']}, 10 steps, seed 0" in settings.locator("summary").inner_text()
+    train(page)
+    top = page.locator(".attn-train").bounding_box()["y"]
+    for result in (".attn-outcome", ".attn-plot", ".attn-detail"):
+        box = page.locator(result).bounding_box()
+        assert top < box["y"] and box["y"] + box["height"] - top < 0.8 * height, "below the head of a page"
+    unfold(page)
+    fill(page, "seed", "3")
+    assert "seed 3" in settings.locator("summary").inner_text()
+    page.get_by_label("which noun is “it”?").check()
+    assert number.is_visible(), "who chooses another task goes on with its settings"
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
@@ -452,6 +506,7 @@ def test_what_does_not_fit_is_refused_in_page_and_python_with_one_sentence(js, c
 
 def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
     page = blank(PressTrain())
+    unfold(page)
     for name, typed, said in [
         ("heads per layer", "3", "The heads share the width 64, and 3 does not divide it."),
         ("learning rate", "0", "learning rate must be a number above 0 and at most 1, but is 0."),
@@ -470,6 +525,7 @@ def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
 
 def test_a_setting_goes_into_the_address_and_comes_back(blank):
     page = blank(PressTrain())
+    unfold(page)
     fill(page, "seed", "7")
     pick(page, "Head L1H3", "what to copy")
     pick(page, "No head may look at", "two back in layer 1")

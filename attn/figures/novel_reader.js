@@ -131,7 +131,6 @@ function readerOf(means, place) {
     setTimeout(writeOn, 0, TURN);
   });
   const draw = button("attn-button", "Draw one", drawOne);
-  const add = button("attn-button", "Take the likeliest", () => goOn(largest(sharesNow(read()))));
   const bars = Array.from({ length: SHOWN }, (_, n) => {
     const press = button("attn-next", "", () => goOn(likeliest(sharesNow(read()), SHOWN)[n]));
     return { press, ...barRow("attn-nexts", press) };
@@ -154,11 +153,10 @@ function readerOf(means, place) {
   });
   const mlps = layers.map((layer) => {
     const added = element("span", { className: "attn-added" });
-    return { name: `MLP ${layer}`, added, cell: box("attn-one-mlp", "MLP", added) };
+    return { name: `MLP ${layer}`, added, cell: box("attn-one-mlp", `MLP ${layer}`, added) };
   });
-  const table = tableOf({
-    className: "attn-heads-table", title: "",
-    rows: layers.map((layer) => heading("row")(`layer ${layer}`)),
+  const { table } = tableOf({
+    className: "attn-heads-table", title: "Switch a head off, or see where it looks",
     cells: cells.map((row, l) => [...row.map((one) => one.cell), mlps[l].cell]),
   });
   const target = element("select", { autocomplete: "off", "aria-label": "The token whose logit is looked at" });
@@ -177,14 +175,15 @@ function readerOf(means, place) {
   const sharesNow = ({ tokens, token, temperature: t }) => softmax(done.logits[at(tokens, token)].map((logit) => logit / t));
   const told = (token) => `“${visible(words[token])}”`;
 
+  const more = folded("", states.row,
+    element("label", { className: "attn-adds" }, "The numbers: added to the logit of ", target));
   place.replaceChildren(
-    box("attn-controls", which.row, waiting),
-    box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), random, form),
-    colour.row, box("attn-controls", write, draw, add), forgotten, strip, outcome,
-    box("attn-read", box("attn-nexts-pane", nextTitle, following), box("attn-knobs-pane", temperature.row),
-      box("attn-heads-pane", table.table, states.row, box("attn-controls", allOn,
-        element("label", { className: "attn-adds" }, "The numbers: added to the logit of ", target)))),
-    line, folded("The stream, read early", scrolling("The stream, read early", earlyTable)), reset);
+    box("attn-controls", write, allOn, reset), forgotten, strip, outcome,
+    box("attn-read", box("", nextTitle, following), box("", table, more)), line,
+    folded("Another text, model, colour, temperature", box("attn-controls", which.row, waiting),
+      box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), random, form),
+      colour.row, temperature.row, draw),
+    folded("The stream, read early", scrolling("The stream, read early", earlyTable)));
 
   const showStrip = (tokens) => {
     if (strip.children.length === tokens.length && [...strip.children].every((node, i) => node.textContent === visible(words[tokens[i]]))) return;
@@ -236,14 +235,14 @@ function readerOf(means, place) {
       bars[n].row.classList.toggle("attn-chosen", !isLast && one === seen[token + 1]);
     });
     following.classList.toggle("attn-compared", anyDone);
-    [add, draw].forEach((node) => (node.disabled = !isLast));
+    draw.disabled = !isLast;
     temperature.set(state.temperature);
 
     const wanted = state.target < 0 ? first[0] : state.target;
     const added = addedTo(model, done, token, wanted);
     const offered = [...new Set([wanted, ...first, ...(isLast ? [] : [seen[token + 1]])])];
     target.replaceChildren(...offered.map((one) => element("option", { value: one }, told(one))));
-    table.caption.textContent = `All heads: where each looks from ${told(seen[token])}, and what each adds for ${told(wanted)}`;
+    more.firstChild.textContent = `More for ${state.head}, and what each part adds`;
     const showAdded = (node, number) => {
       node.textContent = number === undefined ? "" : `${number > 0 ? "+" : ""}${format(number, 1)}`;
       node.classList.toggle("attn-minus", number < 0);

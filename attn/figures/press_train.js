@@ -6,6 +6,12 @@ const NUMBERS = { // a field each: what it is called, and its bounds
   steps: ["steps", 10, 5000], seed: ["seed", 0, 2 ** 32 - 1],
 };
 const TOLD_EVERY = 4000; // milliseconds between two lines that are spoken
+const WATCHED = 4000; // milliseconds that a run takes at least, unless it is to be fast
+const ASKED = {
+  fortunes: "A model learns how sentences such as “Anna found gold and she smiled.” go on.",
+  copying: "A model learns to go on with a row of letters that repeats itself.",
+  noun: "A model learns what “it” means in “the dog sat on the mat because it was dirty”.",
+};
 const PLOT = { width: 470, height: 138, left: 16, right: 410, top: 12, bottom: 116, nats: 4 };
 
 function headNames({ layers, heads }) {
@@ -31,6 +37,13 @@ function refusal(setting, tasks) {
   if (unknown !== undefined) return `There is no head ${unknown}.`;
   const odd = Object.values(held).find((rule) => !rules.includes(rule));
   return odd === undefined ? "" : `A head cannot be held to “${odd}”.`;
+}
+
+// A setting in one line.
+function summary({ layers, heads, rate, steps, seed, forbidden }) {
+  const [rows, each] = [[layers, "layer"], [heads, "head"]].map(([n, what]) => `${n} ${what}${n > 1 ? "s" : ""}`);
+  const never = forbidden && `, no look at ${forbidden}`;
+  return `Settings: ${rows} of ${each}, rate ${rate}, ${grouped(steps)} steps, seed ${seed}${never}`;
 }
 
 // A setting as the part of an address behind #, and back.
@@ -132,14 +145,14 @@ function openEngine(report) {
   };
 }
 
-const engines = new WeakMap(); // what trains for a figure, by the function that draws it
-const opened = new WeakSet(); // the figures that have looked at the page's address
+const drawn = new WeakMap(); // what stays when a figure is drawn anew, by the function that draws it
 
 function build({ read, change, reset, line, tell, draw, load }) {
   const { task: name, tasks } = read();
   const task = tasks[name], labels = Object.keys(tasks);
   let engine = null, run = null, ghost = null, key = "", shape = "", toldAt = 0, drawnAt = 0, asked = "";
-  engines.get(draw)?.end();
+  const former = drawn.get(draw);
+  former?.end();
 
   const settle = (values) => { // a change of the setting, unless it is refused
     const setting = { ...read(), ...values };
@@ -153,6 +166,9 @@ function build({ read, change, reset, line, tell, draw, load }) {
   const chosen = choice({
     legend: "Learn to", labels: labels.map((one) => tasks[one].label),
     onChoose: (i) => change({ task: labels[i], ...tasks[labels[i]].usual, forbidden: "", held: {} }),
+  });
+  const fast = control("checkbox", {
+    checked: former?.fast.checked ?? matchMedia("(prefers-reduced-motion: reduce)").matches, onchange: () => steer(read()),
   });
   const fields = Object.entries(NUMBERS).map(([name, [called, min, max]]) => {
     const input = control("number", { min, max, step: name === "rate" ? "any" : 1 });
@@ -190,6 +206,11 @@ function build({ read, change, reset, line, tell, draw, load }) {
     label(left, bottom + 18, "step 0", "attn-tick"), lastStep, ...names);
 
   const outcome = element("p", { className: "attn-outcome" });
+  const values = element("summary");
+  const settings = element("details", { className: "attn-folded", open: former?.settings.open ?? false },
+    values, chosen.row, box("attn-fields", ...fields.map((one) => one.row)), box("attn-controls",
+      element("label", { className: "attn-wanted" }, element("span", {}, "No head may look at"), forbidden),
+      ...(load ? [link] : [])));
   const aim = element("p", { className: "attn-task", role: "status" });
   const rowShown = element("p", { className: "attn-head" });
   const legend = element("p", { className: "attn-head" },
@@ -198,11 +219,10 @@ function build({ read, change, reset, line, tell, draw, load }) {
   const place = box("attn-learners");
   let cells = [];
   draw(
-    chosen.row, box("attn-fields", ...fields.map((one) => one.row)),
-    problem, box("attn-controls",
-      element("label", { className: "attn-wanted" }, element("span", {}, "No head may look at"), forbidden),
-      press, ...(load ? [link] : []), reset),
-    outcome, plot, ...(task.aim ? [aim] : []), rowShown, legend, place, line);
+    element("p", {}, ASKED[name]), box("attn-controls", press,
+      box("attn-choice", element("label", {}, fast, element("span", {}, "fast"))), reset),
+    settings, problem, outcome, plot, ...(task.aim ? [aim] : []), line, rowShown, legend, place);
+  drawn.set(draw, { end: () => engine?.end(), settings, fast });
 
   const makeCells = (state) => {
     cells = headNames(state).map((names) => names.map((head) => {
@@ -227,7 +247,13 @@ function build({ read, change, reset, line, tell, draw, load }) {
     ...Object.fromEntries(["task", ...Object.keys(NUMBERS)].map((one) => [one, state[one]])),
     sizes: task.sizes, warmUp: task.warmUp,
   });
-  const controlOf = ({ held, forbidden: edge }) => ({ held, forbidden: edge });
+  const controlOf = ({ held, forbidden: edge, steps }) =>
+    ({ held, forbidden: edge, pace: fast.checked ? 0 : WATCHED / steps });
+  const steer = (state) => {
+    const wanted = JSON.stringify(controlOf(state));
+    if (run && wanted !== asked) engine.ask({ control: controlOf(state) });
+    asked = wanted;
+  };
 
   const handOver = (params) => { // to Python, as bytes
     const views = Object.entries(params).map(([path, numbers]) => [path, new DataView(numbers.buffer)]);
@@ -253,7 +279,7 @@ function build({ read, change, reset, line, tell, draw, load }) {
     const state = read();
     if (run) ghost = run;
     engine?.end();
-    engines.set(draw, (engine = openEngine(hear)));
+    engine = openEngine(hear);
     run = { points: [], losses: [], step: 0, going: true, over: false, words: null, looks: null };
     asked = JSON.stringify(controlOf(state));
     toldAt = 0;
@@ -306,8 +332,8 @@ function build({ read, change, reset, line, tell, draw, load }) {
     const share = `right ${format(last?.right ?? 0)} on a sample of new rows`;
     outcome.textContent = last ? `Step ${run.step} of ${state.steps}${inNats}, ${share}` : " ";
     lastStep.textContent = `step ${state.steps}`;
-    const drawn = [ghost, run].flatMap((one) => (one ? curvesOf(one, state.steps) : ["", ""]));
-    curves.forEach((path, i) => path.setAttribute("d", drawn[i]));
+    const runs = [ghost, run].flatMap((one) => (one ? curvesOf(one, state.steps) : ["", ""]));
+    curves.forEach((path, i) => path.setAttribute("d", runs[i]));
     rowShown.textContent = run?.words ? `One row, who looks at whom: ${run.words.join(" ")}` : "";
     cells.flat().forEach(({ head, map, scores, told, select, cell }) => {
       const [l, h] = head.slice(1).split("H").map((number) => number - 1);
@@ -324,12 +350,11 @@ function build({ read, change, reset, line, tell, draw, load }) {
     }
   };
 
-  if (load && !opened.has(draw) && location.hash.startsWith("#train=")) {
+  if (load && !former && location.hash.startsWith("#train=")) {
     const found = fromHash(location.hash), told = refusal(found, tasks);
     if (told) problem.textContent = `The setting in the address does not fit. ${told}`;
     else queueMicrotask(() => [change(found), place.closest(".attn-explorable").scrollIntoView()]);
   }
-  opened.add(draw);
 
   return (state) => {
     chosen.set(labels.indexOf(state.task));
@@ -337,15 +362,15 @@ function build({ read, change, reset, line, tell, draw, load }) {
       if (input !== document.activeElement && input.value !== String(state[one])) input.value = state[one];
     });
     forbidden.value = state.forbidden;
-    const setting = JSON.stringify(settingOf(state)), wanted = JSON.stringify(controlOf(state));
+    values.textContent = summary(state);
+    const setting = JSON.stringify(settingOf(state));
     if (setting !== key && run) {
       engine.end();
       [ghost, run] = [run, null];
       change({ trained: {} });
     }
     key = setting;
-    if (run && wanted !== asked) engine.ask({ control: controlOf(state) });
-    asked = wanted;
+    steer(state);
     if (shape !== `${state.layers} ${state.heads}`) makeCells(state);
     shape = `${state.layers} ${state.heads}`;
     show(state);

@@ -747,10 +747,12 @@ function attnTrainer() {
     return run;
   }
 
-  // Answer what is asked: `start` a setting, `go` on or stop, and `control`. It works a slice of time at a time, and
-  // tells in between what is new; when it stops, also the parameters and how it does on all new rows.
+  // Answer what is asked: `start` a setting, `go` on or stop, and `control`, whose `pace` is the least time of a step, in
+  // milliseconds. It works a slice of time at a time, and tells in between what is new; when it stops, also the parameters
+  // and how it does on all new rows.
   function serve(tell, slice) {
-    let run = null, control = null, going = false, told = 0, turns = 0;
+    let run = null, control = null, going = false, told = 0, turns = 0, began = 0;
+    const early = () => began + control.pace * (run.step + 1) - Date.now(); // milliseconds, for the next step
     const report = () => {
       const { step, words, losses } = run;
       const points = run.points.splice(0);
@@ -764,15 +766,16 @@ function attnTrainer() {
     const work = (turn) => {
       if (turn !== turns || !going) return;
       const until = Date.now() + slice;
-      do run.advance(); while (!run.over && Date.now() < until);
+      while (!run.over && early() <= 0 && Date.now() < until) run.advance();
       going = !run.over;
       report();
-      if (going) setTimeout(work, 0, turn);
+      if (going) setTimeout(work, early() > 0 ? Math.max(early(), 16) : 0, turn); // a frame
     };
     return ({ start, go, control: changed }) => {
       if (changed) control ? Object.assign(control, changed) : (control = changed);
       if (start) [run, told] = [startRun(start, control), 0];
       if (go !== undefined) going = go && !run.over;
+      if (run) began = Date.now() - control.pace * run.step;
       if (run) report();
       if (going) work(++turns);
     };
