@@ -92,6 +92,7 @@ def test_a_drawing_has_the_letters_and_the_colours_of_the_page(drawn):
     for role, colour in COLORS.items():
         ax.plot([0, 1], color=colour, label=role)
     ax.plot([1, 0], color="0.6")
+    ax.plot([1, 1], color="k")
     ax.text(0, 0, "code", family="monospace")
     ax.set_title("words beside $W_Q$")
     ax.legend(facecolor="w", framealpha=1, frameon=True)

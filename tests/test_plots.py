@@ -1,13 +1,28 @@
 """Figures: what is drawn is what was given."""
 
 import re
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb, to_rgba
 
-from attn.course.plots import COLORS, MINUS, PLUS, SIGNED, WEIGHTS, arrows, dot_grid, heatmap
+from attn.course.plots import (
+    COLORS,
+    MINUS,
+    PLUS,
+    SIGNED,
+    WEIGHTS,
+    arrows,
+    bars,
+    dot_grid,
+    dots,
+    heatmap,
+    label_ends,
+    large,
+    ranges,
+)
 from attn.figures import read_source
 from book.inline import INKS
 
@@ -102,6 +117,52 @@ def test_arrows_go_from_the_origin_to_their_vectors(ax):
     found = [(note.xy, note.xyann) for note in ax.texts if note.arrow_patch]
     assert found == [((1, 2), (0, 0)), ((-1, 0.5), (0, 0))]
     assert [note.get_text() for note in ax.texts if not note.arrow_patch] == ["one", "two"]
+
+
+def test_lines_are_named_once_at_their_ends_in_their_colours_and_no_name_stands_upon_another(ax):
+    ax.plot([0, 1], [[0, 0], [1, 1.02]], color="r", label="bundle")
+    ax.plot([1, 0.5], [1, 0], "o", color="b", label="dots")
+    ax.axhline(0.5, color="g", label="level")
+    ax.plot([0, 1], [0.2, 0.2])
+    label_ends(ax)
+    names = {note.get_text(): note for note in ax.texts}
+    assert {name: note.get_color() for name, note in names.items()} == {"bundle": "r", "dots": "b", "level": "g"}
+    ax.figure.draw_without_rendering()
+    boxes = sorted((note.get_window_extent() for note in ax.texts), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
+    assert all(box.x0 > ax.bbox.x0 + 0.9 * ax.bbox.width for box in boxes)
+
+
+def test_bars_say_their_numbers_the_first_on_top_and_have_no_axis(ax):
+    bars({"one": 0.25, "two": -1.5}, ax=ax, say="{:.1f} m")
+    assert [text.get_text() for text in ax.texts] == ["0.2 m", "-1.5 m"] and not ax.get_xticks().size
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
+    low, high = ax.get_ylim()
+    assert low > high
+
+
+def test_dots_stand_in_the_row_of_their_name_and_say_their_mean(ax):
+    dots({"one": [1, 3], "two": [5.0]}, ax=ax, color=["r", "b"], shift=0.1, say="{:.1f}", label="kind")
+    assert [line.get_xdata().tolist() for line in ax.lines] == [[1, 3], [5]]
+    np.testing.assert_allclose([np.mean(line.get_ydata()) for line in ax.lines], [0.1, 1.1])
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("2.0", "r"), ("5.0", "b")]
+    assert ax.get_legend_handles_labels()[1] == ["kind"]
+
+
+def test_a_range_reaches_from_its_lower_to_its_upper_bound(ax):
+    ranges({"one": (2, 1, 4), "two": (0, -1, 1)}, ax=ax)
+    (lines,) = ax.collections
+    assert [path.vertices.tolist() for path in lines.get_paths()] == [[[1, 0], [4, 0]], [[-1, 1], [1, 1]]]
+    assert [line.get_xdata().tolist() for line in ax.lines] == [[2], [0]]
+
+
+def test_a_large_number_stands_above_and_its_words_beside_it(ax):
+    large(ax, "0.94", "is the correlation", "r")
+    ax.figure.draw_without_rendering()
+    (words,) = ax.texts
+    number = ax.title
+    assert number.get_text() == "0.94" and number.get_color() == "r" and number.get_size() > 1.5 * words.get_size()
+    assert words.get_window_extent().x0 > number.get_window_extent().x1
 
 
 @pytest.mark.parametrize("draw", [heatmap, dot_grid])

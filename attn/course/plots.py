@@ -126,6 +126,65 @@ def arrows(vectors, labels, *, ax, color):
     return ax
 
 
+def label_ends(ax):
+    """Write the label of each line, or bundle of lines, at its right end and in its colour, none upon another."""
+    ax.figure.draw_without_rendering()
+    ends = {}
+    for line in ax.lines:
+        points = ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
+        if not line.get_label().startswith("_"):
+            seen = points[(np.abs(points - 0.5) < 0.51).all(axis=1)]
+            ends.setdefault((line.get_label(), line.get_color()), []).append(seen[seen[:, 0].argmax()])
+    places = sorted((np.median(points, axis=0)[1], np.max(points, axis=0)[0], *name) for name, points in ends.items())
+    gap = 12.5 / 72 * ax.figure.dpi / ax.bbox.height * (1 + max(label.count("\n") for *_, label, _ in places))
+    steps = gap * np.arange(len(places))
+    heights = np.array([height for height, *_ in places]) - steps
+    above, below = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
+    for y, (_, x, label, color) in zip((above + below) / 2 + steps, places):
+        note = {"xycoords": "axes fraction", "xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        ax.annotate(label, (x, y), color=color, size=10, annotation_clip=False, **note)
+
+
+def large(ax, number, words, color="k"):
+    """Write the number that counts large above the axes, and beside it what it counts."""
+    title = ax.set_title(number, size=20, weight="bold", color=color)
+    ax.annotate(words, (1, 0), xycoords=title, xytext=(6, 2), textcoords="offset points", va="bottom", size=10)
+
+
+def bars(found, *, ax, color=NEUTRAL[0], say="{:.2f}"):
+    """Draw a bar for each name with its number at the end, and no axis, as nothing is left to read from one."""
+    drawn = ax.barh(range(len(found)), list(found.values()), color=color, height=0.62)
+    ax.bar_label(drawn, [say.format(number) for number in found.values()], padding=4)
+    ax.set_xticks([])
+    ax.spines["bottom"].set_visible(False)
+    return name_rows(ax, found)
+
+
+def dots(found, *, ax, color=NEUTRAL[0], shift=0, say="", label=None, **look):
+    """Draw a row of dots for each name, a dot for each of its numbers, and say their mean; `shift` moves rows down."""
+    for y, (numbers, ink) in enumerate(zip(found.values(), np.broadcast_to(color, len(found)))):
+        beside = 0.014 * (np.arange(len(numbers)) - (len(numbers) - 1) / 2)
+        style = {"marker": "o", "ls": "", "ms": 5.5, "alpha": 0.7, "color": ink, **look}
+        ax.plot(numbers, y + shift + beside, label=None if y else label, **style)
+        place = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
+        ax.annotate(say.format(np.mean(numbers)), (max(numbers), y + shift), color=ink, annotation_clip=False, **place)
+    return name_rows(ax, found)
+
+
+def ranges(found, *, ax, color=NEUTRAL[0], shift=0, **look):
+    """Draw for each name a dot, and a line from its lower to its upper bound."""
+    _, low, high = np.transpose(list(found.values()))
+    ax.hlines(np.arange(len(found)) + shift, low, high, color=color, lw=2)
+    return dots({name: one[:1] for name, one in found.items()}, ax=ax, color=color, shift=shift, alpha=1, **look)
+
+
+def name_rows(ax, names):
+    """Write names at the left, the first on top."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    return ax
+
+
 def _check_labels(matrix, rows, columns):
     if matrix.shape != (len(rows), len(columns)):
         raise ValueError(
