@@ -11,7 +11,7 @@ from .execute import read
 
 APART = re.compile(  # what is no sentence of the text
     r"```.*?```|^---\n.*?\n---|\$\$.*?\$\$|<[^>]*>|\]\([^)]*\)|^\|.*?$|^#+ .*?$|^> \*\*You may have read.*?$"
-    r"|\*\*(?:You need|Next|Before you read on|What to ask of a new design):\*\*|^## References.*\Z",
+    r"|\*\*(?:You need|Next|Before you read on|What to ask of a new design):\*\*|^## References.*\Z|^\*A side path: what follows does not need it\.\*",
     re.DOTALL | re.MULTILINE,
 )
 SENTENCE = re.compile(r"(?<=[.?!])[*)\"]*\s+|\n\s*\n|\n(?=[-\d])")
@@ -19,7 +19,7 @@ HABITS = {
     "colon": r"[\w)\]*$\"]: \S",
     "So": r"^\W*So\b",
     "what": r"(?<!^)\b(?:of|is|and|with|to|in|from|says|on|for|than|all) what\b",
-    "stands, holds": r"\b(?:stands?|holds?|held)\b",
+    "stands, holds": r"\b(?:stands?|holds?)\b",
     "0.96 of": r"\b0\.\d+ of\b|\bin 0\.\d+|\bshares? of 0\.",
     ", as": r", as (?!\w+ as\b|in\b|for\b|if\b|it\b.{0,9}$|a\b|an\b|one\b|you\b|above|with|before|\[)",
     "nearly …": r"\b(?:nearly|hardly|as well|is left)\b",
