@@ -11,7 +11,8 @@ from .execute import read
 
 APART = re.compile(  # what is no sentence of the text
     r"```.*?```|^---\n.*?\n---|\$\$.*?\$\$|<[^>]*>|\]\([^)]*\)|^\|.*?$|^#+ .*?$|^> \*\*You may have read.*?$"
-    r"|\*\*(?:You need|Next|Before you read on|What to ask of a new design):\*\*|^## References.*\Z|^\*A side path: what follows does not need it\.\*",
+    r"|\*\*(?:You need|Next|Before you read on|What to ask of a new design):\*\*|^## References.*\Z"
+    r"|^\*A side path: what follows does not need it\.\*",
     re.DOTALL | re.MULTILINE,
 )
 SENTENCE = re.compile(r"(?<=[.?!])[*)\"]*\s+|\n\s*\n|\n(?=[-\d])")
@@ -48,7 +49,10 @@ def count(path):
 
 
 if __name__ == "__main__":
-    pages = [*sorted((ROOT / "chapters").glob("*.ipynb")), *(ROOT / "chapters" / f"{name}.md" for name in ("index", "how_to_read", "try_it"))]
+    pages = [
+        *sorted((ROOT / "chapters").glob("*.ipynb")),
+        *(ROOT / "chapters" / f"{name}.md" for name in ("index", "how_to_read", "try_it")),
+    ]
     print(f"{'':<26}", *["sentences", *HABITS], sep="  ")
     for page in pages:
         print(f"{page.stem[:26]:<26}", *[f"{number:>{len(name)}}" for name, number in count(page).items()], sep="  ")

@@ -14,6 +14,7 @@ GUESSES = re.compile(r'<div data-(?:explorable="guess"|answer=)')
 CLOCK = "clock"  # tag of a cell whose output depends on the clock
 NUMERAL = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 SIZE = re.compile(r"<Figure size \d+x\d+ with \d+ Axes>")  # what a picture says of itself
+PER_CENT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?= %| (?:to|and) \d+(?:\.\d+)? %)")
 SENTENCE = re.compile(r"(?<=[.?!:])\s+|\n")
 WITHOUT_CHECK = re.compile(
     r"```.*?```"  # code blocks: a test of their own runs them
@@ -83,15 +84,20 @@ def unprinted(notebook):
 def missing(texts, numbers):
     """Return by number the sentence of the texts that tells it, where it is not among the numbers.
 
-    Small counts need no cell that prints them.
+    Small counts need no cell that prints them, and 0.96 may be told as 96 %.
     """
     return {
         number: sentence
         for text in texts
         for sentence in SENTENCE.split(WITHOUT_CHECK.sub(" ", text))
-        for number in sorted(numerals(sentence) - numbers)
+        for number in sorted(numerals(sentence) - numbers - shares(sentence, numbers))
         if number != int(number) or number > 12
     }
+
+
+def shares(sentence, numbers):
+    """Return what a sentence tells in per cent, where it is among the numbers as a share."""
+    return {float(told) for told in PER_CENT.findall(sentence) if round(float(told) / 100, 6) in numbers}
 
 
 def warn_of_numbers(app, env):

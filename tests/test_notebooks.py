@@ -13,7 +13,7 @@ from variants import ANSWERS, names, on_the_spine, solve
 
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
-from book import chapters, ledger, references, spine
+from book import chapters, habits, ledger, references, spine
 from book.execute import DRAWN_TWICE, exercises, normalise, read
 from book.inline import drawings
 from book.prose import CLOCK, is_guess, missing, printed, questions, shown, unprinted
@@ -125,6 +125,11 @@ def test_a_question_is_prose_but_its_wrong_answers_are_not():
     code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[nbformat.v4.new_output("stream", text="333.33\n")])
     notebook = nbformat.v4.new_notebook(cells=[code, asked])
     assert set(unprinted(notebook)) == {55, 66}
+
+
+def test_a_share_that_is_printed_may_be_told_in_per_cent():
+    assert not missing(["It is right in 91 to 96 % of the cases, and in 0.96."], {0.91, 0.96})
+    assert set(missing(["It is right in 95 % of the cases."], {0.96})) == {95}
 
 
 @pytest.mark.parametrize(
@@ -261,3 +266,9 @@ def test_on_the_spine_an_exercise_for_a_side_path_is_gone_with_it():
     cells = [(nbformat.v4.new_code_cell if " = " in text else nbformat.v4.new_markdown_cell)(text) for text in texts]
     kept = [cell.source for cell in on_the_spine(nbformat.v4.new_notebook(cells=cells)).cells]
     assert kept == ["# 1. One", "## Exercises", *second, "## Summary"]
+
+
+@each(CHAPTERS)
+def test_no_turn_of_phrase_is_a_habit(path):
+    counts = habits.count(path)
+    assert not [name for name in habits.HABITS if counts[name] > 0.1 * counts["sentences"]]
