@@ -67,7 +67,7 @@ function build({ read, change, reset, line, tell, draw }) {
     title: "Scores, a row for each query:", cells,
     columns: tokens.map(heading("col", "attn-key")), rows: tokens.map(heading("row", "attn-query")),
   });
-  const most = Math.max(...start[1].flat());
+  const most = Math.max(1, ...start[1].flat());
 
   draw(
     box("attn-panes",
