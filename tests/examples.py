@@ -334,8 +334,7 @@ MOVES = {
     "senses": [(hold, "layer", "ArrowRight"), (press, "▶ Play"), (hold, "layer", "ArrowDown")],
     "formula_parts": [(press, "<b>Q"), (press, ")")],
     "gauge": [
-        (key, "stretch", "End"),
-        (key, "stretch", "ArrowLeft"),
+        (hold, "query of b", "ArrowDown"),
         (hold, "key of b", "Shift+ArrowRight"),
         (drag, "query of b", -900, 0),
         (drag, "query of b", 900, 0),

@@ -579,6 +579,20 @@ def test_the_tower_is_dragged_on_one_scale_and_stays_inside_its_drawing(blank):
         assert before < after < 4 * before, name
 
 
+def test_no_band_of_the_tower_is_too_thin_to_be_seen_and_another_scale_is_told(blank):
+    page = blank(ParameterCounter(GPT3, "Small"))
+    said = page.locator(".attn-scene")
+    assert "times" not in said.text_content()
+    for name in [*GPT3][1:]:
+        click(page, name)
+        bands = page.locator("path.attn-attention").first.get_attribute("d")
+        heights = [float(height) for height in re.findall(r"v-([\d.]+)h", bands)]
+        assert min(heights) > 3 and len(heights) <= 24, name
+    assert "a band = 8 floors" in said.text_content()
+    click(page, "Small")
+    assert "A parameter is drawn 1,024 times larger." in said.text_content()
+
+
 def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_itself(blank):
     page = blank(training_explorer(steps=[0, 1, 10, 500]), reduced_motion="no-preference")
     page.evaluate(

@@ -318,8 +318,6 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(found[::2], [rows @ rows.T for rows in units], atol=1e-12)
     assert_allclose(found[1], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
-    drawn = js("(rows) => rows.map(attn.gauge.upright)", K)
-    assert_allclose(drawn, np.stack([K[:, 0], np.linalg.norm(K[:, 1:], axis=1)], axis=1), atol=1e-12)
 
 
 def test_the_blocks_explorer_adds_up_what_the_long_row_gives(js):

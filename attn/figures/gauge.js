@@ -1,7 +1,5 @@
-// The gauge explorer: queries are stretched along one direction and keys shrunk along it, by the head of an arrow. No
-// score moves, but every cosine inside key space and inside query space does.
-
-const MAPS = ["cosines of keys", "scores", "cosines of queries"];
+// The gauge explorer: keys are stretched along their first entry and queries shrunk along it, by the head of an arrow. No
+// score moves, but the cosine of two keys does, and that of two queries.
 
 // Stretch the first entry of each query by a factor, and shrink that of each key by the same.
 function regauge({ Q, K, power }) {
@@ -18,98 +16,77 @@ function regauge({ Q, K, power }) {
 }
 
 const MOST = 2; // powers of two
-const WIDE = 328, BASE = [WIDE / 2, 132], SIDE = 104;
+const WIDE = 328, HIGH = 190;
 
-// A vector as it is drawn: its first entry, and the length of all others together.
-function upright([first, ...others]) {
-  return [first, Math.hypot(...others)];
-}
-
-// The plane of keys or of queries. The head of the arrow that is longest across is held.
-function plane(role, rows, tokens, unit, { read, change }) {
-  const sign = role === "key" ? -1 : 1, pairs = rows.map(upright);
-  const chosen = largest(pairs.map(([across]) => Math.abs(across)));
-  const place = ([across, up], factor) => [BASE[0] + unit * across * factor, BASE[1] - unit * up];
-  const draw = (more) => pairs.map((pair) => {
-    const arrow = drawnArrow(`attn-${role}-arrow attn-thin${more}`);
-    arrow.set(BASE, place(pair, 1));
+// The plane of the first two entries of keys or of queries, with ghosts where they were before any stretch. The two whose
+// cosine is told, the first and the last, are thick and named; the one that is longest across is held.
+function plane(role, rows, tokens, { read, change }) {
+  const sign = role === "key" ? -1 : 1, held = largest(rows.map(([first]) => Math.abs(first)));
+  const told = [0, rows.length - 1];
+  const fit = (room, d) => room / (Math.max(...rows.map((row) => Math.abs(row[d]))) || 1);
+  const across = fit((WIDE / 2 - 12) / 2 ** MOST, 0), up = fit(HIGH / 2 - 30, 1), middle = [WIDE / 2, HIGH / 2];
+  const place = ([first, second = 0], factor) => [middle[0] + across * first * factor, middle[1] - up * second];
+  const draw = (more) => rows.map((row, i) => {
+    const arrow = drawnArrow(`attn-${role}-arrow${told.includes(i) ? "" : " attn-thin"}${more}`);
+    arrow.set(middle, place(row, 1));
     return arrow;
   });
   const ghosts = draw(" attn-ghost"), arrows = draw("");
+  const names = told.map((i) => lettering(0, 0, `attn-${role}-label attn-plane-label`, tokens[i]));
   const stretch = (factor) => {
     const power = sign * Math.log2(Math.max(factor, 0.01));
     change({ power: Math.round(20 * Math.max(-MOST, Math.min(MOST, power))) / 20 });
   };
-  const name = lettering(0, -16, `attn-${role}-label`, tokens[chosen]);
   const knob = handle({
-    label: `${role} of ${tokens[chosen]}`,
-    onMove: ([x]) => stretch((x - BASE[0]) / (unit * pairs[chosen][0])),
+    label: `${role} of ${tokens[held]}`,
+    onMove: ([x]) => stretch((x - middle[0]) / (across * rows[held][0])),
     onStep: ([right, up]) => stretch(2 ** (sign * read().power + 0.1 * (right + up))),
-  }, drawing("circle", { r: 9, class: "attn-grip" }), name);
-  const view = { viewBox: `0 0 ${WIDE} 140`, class: "attn-scene", role: "group", "aria-label": `The ${role} space` };
+  }, drawing("circle", { r: 9, class: "attn-grip" }));
+  const view = { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "attn-scene", role: "group", "aria-label": `The ${role} space` };
   const scene = drawing("svg", view,
-    drawing("line", { x1: 4, x2: WIDE - 4, y1: BASE[1], y2: BASE[1], class: "attn-axis" }),
-    drawing("line", { x1: BASE[0], x2: BASE[0], y1: 4, y2: BASE[1], class: "attn-grid" }),
-    ...[...ghosts, ...arrows].map(({ group }) => group), knob.group);
+    drawing("path", { d: `M4,${middle[1]}H${WIDE - 4}M${middle[0]},4V${HIGH - 4}`, class: "attn-axis" }),
+    ...[...ghosts, ...arrows].map(({ group }) => group), ...names, knob.group);
   const set = (power) => {
     const factor = 2 ** (sign * power);
-    arrows.forEach((arrow, i) => arrow.set(BASE, place(pairs[i], factor)));
-    const [x, y] = place(pairs[chosen], factor), half = 4.2 * tokens[chosen].length;
-    knob.set([x, y], factor, `× ${format(factor)}`);
-    put(name, { x: Math.max(half, Math.min(WIDE - half, x)) - x }); // it stays inside
+    rows.forEach((row, i) => arrows[i].set(middle, place(row, factor)));
+    names.forEach((name, i) => {
+      const row = rows[told[i]], [x, y] = place(row, factor), half = 4.6 * tokens[told[i]].length;
+      const beside = x + half * Math.sign(row[0]);
+      put(name, { x: Math.max(half, Math.min(WIDE - half, beside)), y: y > middle[1] ? y + 22 : y - 12 }); // it stays inside
+    });
+    knob.set(place(rows[held], factor), factor, `× ${format(factor)}`);
   };
   return { scene, set, held: knob.held };
 }
 
-// A dot for each pair of words, and a ring around where it was before any stretch.
-function dots(name, entries) {
-  const n = entries.length, pitch = SIDE / n, most = Math.max(...entries.flat().map(Math.abs));
-  const circle = (i, j) => drawing("circle", { cx: 3 + pitch * (j + 0.5), cy: 3 + pitch * (i + 0.5) });
-  const radius = (entry) => 0.5 * pitch * Math.sqrt(Math.min(1, Math.abs(entry) / most));
-  const now = grid(n, n, circle).flat(), before = grid(n, n, circle).flat();
-  before.forEach((ring, place) => put(ring, { r: radius(entries.flat()[place]), class: "attn-landmark" }));
-  const scene = drawing("svg", { viewBox: "0 0 110 110", class: "attn-scene", role: "img", "aria-label": name },
-    ...now, ...before);
-  const set = (numbers) => now.forEach((dot, place) =>
-    put(dot, { r: radius(numbers[place]), class: numbers[place] < 0 ? "attn-falls" : "attn-rises" }));
-  return { pane: box("", caption(name), scene), set };
-}
-
 function build({ read, change, reset, line, tell, draw }) {
   const { tokens, Q, K } = read();
-  const power = slider({
-    label: "stretch", min: -MOST, max: MOST, step: 0.1, show: (number) => `× ${format(2 ** number)}`,
-    onInput: (number) => change({ power: number }),
+  const planes = [["key", K], ["query", Q]].map(([role, rows]) => plane(role, rows, tokens, { read, change }));
+  const cells = grid(tokens.length, tokens.length), start = regauge({ Q, K, power: 0 });
+  const { table } = tableOf({
+    title: "Scores, a row for each query:", cells,
+    columns: tokens.map(heading("col", "attn-key")), rows: tokens.map(heading("row", "attn-query")),
   });
-  const ends = [...K, ...Q].map(upright);
-  const unit = Math.min(...ends.map(([across, up]) =>
-    Math.min((WIDE / 2 - 12) / (2 ** MOST * Math.abs(across)), (BASE[1] - 30) / up)));
-  const planes = [["key", K], ["query", Q]].map(([role, rows]) => plane(role, rows, tokens, unit, { read, change }));
-  const start = regauge({ Q, K, power: 0 });
-  const maps = MAPS.map((name, m) => dots(name, start[m]));
-  const rest = Q[0].length === 2 ? "the second" : `how long the other ${Q[0].length - 1} are together`;
+  const most = Math.max(1, ...start[1].flat());
 
   draw(
     box("attn-panes",
-      box("attn-beside", caption(`Keys. Across: their first entry. Up: ${rest}.`), planes[0].scene),
-      box("attn-beside", caption("Queries, likewise. Take hold of the head of an arrow."), planes[1].scene)),
-    box("attn-thirds", ...maps.map(({ pane }) => pane)),
-    caption("A dot for each two words: orange is negative, the other colour positive; a ring is the size before any stretch."),
-    box("attn-knobs", power.row), line, reset);
+      box("attn-beside", caption("Keys. Across: the first entry. Up: the second."), planes[0].scene),
+      box("attn-beside", caption("Queries, likewise. Take hold of a ring."), planes[1].scene)),
+    scrolling("Scores", table), line, reset);
 
-  const glide = gliding(([shown]) => {
-    planes.forEach(({ set }) => set(shown));
-    regauge({ Q, K, power: shown }).forEach((entries, m) => maps[m].set(entries.flat()));
+  const glide = gliding(([power]) => {
+    planes.forEach(({ set }) => set(power));
+    fill(cells, regauge({ Q, K, power })[1], (score) => score / most);
   });
 
   return (state) => {
     const now = regauge(state);
-    power.set(state.power);
     glide([state.power], planes.some(({ held }) => held()));
-    const moved = now.map((rows, m) =>
-      Math.max(...rows.flatMap((row, i) => row.map((entry, j) => Math.abs(entry - start[m][i][j])))));
-    tell(`Queries × ${format(2 ** state.power)}, keys × ${format(2 ** -state.power)}. `
-      + `Largest change so far: ${MAPS.map((name, m) => `${name} ${format(moved[m])}`).join(", ")}.`);
+    const cosine = (m) => `was ${format(start[m][0].at(-1))} and is ${format(now[m][0].at(-1))}`;
+    const moved = Math.max(...now[1].flatMap((row, i) => row.map((score, j) => Math.abs(score - start[1][i][j]))));
+    tell(`Keys × ${format(2 ** -state.power)}, queries × ${format(2 ** state.power)}. The cosine of the keys of “${tokens[0]}” `
+      + `and “${tokens.at(-1)}” ${cosine(0)}; that of their queries ${cosine(2)}. The largest change of a score is ${format(moved)}.`);
   };
 }
 
@@ -118,4 +95,4 @@ const render = figure({
   fixed: ({ tokens, Q, K }) => [tokens, Q, K],
 });
 
-export default { render, regauge, upright };
+export default { render, regauge };

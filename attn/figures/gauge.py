@@ -33,6 +33,6 @@ class GaugeExplorer(Explorable):
         return np.array([keys @ keys.T, Q @ K.T / np.sqrt(len(factors)), queries @ queries.T])
 
     def describe(self):
-        cosine, score, _ = self.maps[:, 0, 1]
+        cosine, score, _ = self.maps[:, 0, -1]
         stretch = f"stretched by {2.0**self.power:.2f}"
-        return f"Gauge explorer: {stretch}, cosine of the first two keys {cosine:.2f}, their score {score:.2f}"
+        return f"Gauge explorer: {stretch}, cosine of the first key and the last {cosine:.2f}, their score {score:.2f}"

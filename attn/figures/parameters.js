@@ -6,10 +6,10 @@ const SIZES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positio
 const OPTIONS = { biases: "biases", norms: "layer norms", positions: "table of positions", tied: "unembedding tied to the embedding" };
 const LARGEST = 1_000_000;
 const STEPS = { d_model: 64, n_layers: 1, d_ff: 256 }; // what can be pulled, and the steps of the arrow keys
-const ROOM = [140, 250, 220]; // of the drawing: for the tower's width and height, and for the enlarged floor's height
+const ROOM = [140, 250, 250]; // of the drawing: for the tower's width and height, and for the enlarged floor's height
 const LEFT = 24;
 const BOTTOM = 350;
-const MOST_STRIPES = 120;
+const PITCH = 12; // of a band of floors, so that its attention is seen beside its MLP
 
 // As attn.parameters.count_parameters.
 function countParameters(state) {
@@ -89,12 +89,13 @@ function build(means) {
     ["mlp", "attention", "mlp", "attention", "base", "base"].map((part) => drawing("path", { class: `attn-${part}` }));
   const ghosts = holds.slice(1).map(() => drawing("rect", { class: "attn-ghost attn-outlined" }));
   const names = holds.map(() => drawing("text", { class: "attn-word", "text-anchor": "middle" }));
-  const unitName = drawing("text", { class: "attn-word", x: 24, y: 20 });
+  const [unitName, rescaled] = [22, 46].map((y) => drawing("text", { class: "attn-word", x: 4, y }));
+  const enlarged = lettering(0, 0, "attn-word");
   const lens = drawing("path", { class: "attn-cursor" });
   const scene = drawing("svg", {
     viewBox: "0 0 420 376", class: "attn-scene", role: "group",
     "aria-label": "A tower with a floor for each layer, and one floor enlarged; as much area is as many parameters.",
-  }, lens, all, attention, base, oneMlp, oneAttention, ...ghosts, unit, unitName, ...names,
+  }, lens, all, attention, base, oneMlp, oneAttention, ...ghosts, unit, unitName, rescaled, enlarged, ...names,
   ...holds.map((one) => one.group));
 
   const parts = Object.keys(countParameters(shown));
@@ -111,17 +112,24 @@ function build(means) {
     box("attn-panes attn-areas", scene, box("attn-beside", table)), line, sizes, reset);
 
   const block = (x, y, width, height) => `M${x},${y}h${width}v${-height}h${-width}z`;
-  const show = gliding(([d, a, m, floors, b, x, y, z]) => {
+  const show = gliding((logarithms) => { // of sizes and scales, so that their products go straight to their goals
+    const [d, a, m, floors, b, x, y, z] = logarithms.map(Math.exp);
     const width = d * x, floor = (a + m) * y, ground = BOTTOM - b * y, top = ground - floors * floor, far = LEFT + 220;
     put(base, { d: block(LEFT, BOTTOM, width, b * y) });
     put(all, { d: block(LEFT, ground, width, floors * floor) });
-    const stripes = Math.min(Math.round(floors), MOST_STRIPES), each = (floors * floor) / stripes;
-    put(attention, { d: Array.from({ length: stripes }, (_, i) =>
-      block(LEFT, ground - i * each, width, (each * a) / (a + m))).join("") });
+    const band = Math.min(now.n_layers, 2 ** Math.max(0, Math.ceil(Math.log2(PITCH / floor))));
+    put(attention, { d: Array.from({ length: Math.ceil(floors / band - 1e-9) }, (_, i) =>
+      block(LEFT, ground - i * band * floor, width, Math.min(band, floors - i * band) * a * y)).join("") });
+    const { power, side } = unitOf([x, y]);
+    put(unit, { d: block(4, 17 + side / 2, side, side) });
+    unitName.textContent = `= ${grouped(10 ** power)}${band > 1 ? `, a band = ${band} floors` : ""}`;
+    put(unitName, { x: side + 10 });
     put(oneAttention, { d: block(far, BOTTOM, width, a * z) });
     put(oneMlp, { d: block(far, BOTTOM - a * z, width, m * z) });
     const summit = BOTTOM - (a + m) * z;
-    put(lens, { d: `M${LEFT + width},${top + each}L${far},${BOTTOM}M${LEFT + width},${top}L${far},${summit}` });
+    put(lens, { d: `M${LEFT + width},${top + floor}L${far},${BOTTOM}M${LEFT + width},${top}L${far},${summit}` });
+    enlarged.textContent = `× ${grouped(Math.round(z / y))}`;
+    put(enlarged, { x: (LEFT + width + far) / 2, y: (2 * top + BOTTOM + summit) / 4 + 5 });
     const places = [[LEFT + width, BOTTOM - (BOTTOM - top) / 3], [LEFT + width / 2, top], [far + width / 2, summit]];
     const floorsTold = `${grouped(now.n_layers)} ${now.n_layers === 1 ? "floor" : "floors"}`;
     const told = [`d_model ${grouped(now.d_model)}`, floorsTold, `d_ff ${grouped(now.d_ff)}`];
@@ -134,7 +142,7 @@ function build(means) {
     [then.height * y, sum(then.floor) * z].forEach((height, i) => put(ghosts[i], {
       x: i ? far : LEFT, y: BOTTOM - height, width: then.width * x, height, visibility: fits ? "visible" : "hidden",
     }));
-  });
+  }, 500);
   const update = () => {
     if (!held()) scales = scalesOf(now);
     const counts = countParameters(now), { width, floor, base: b } = tower(now);
@@ -147,10 +155,10 @@ function build(means) {
     });
     boxes.forEach(({ name, input }) => (input.checked = now[name]));
     parts.forEach((part, i) => (cells[i][0].textContent = grouped(counts[part])));
-    show([width, ...floor, now.n_layers, b, ...scales], held());
-    const { power, side } = unitOf(scales);
-    put(unit, { d: block(18 - side, 14 + side / 2, side, side) });
-    unitName.textContent = `= ${grouped(10 ** power)}`;
+    show([width, ...floor, now.n_layers, b, ...scales].map(Math.log), held());
+    const [x, y] = scales, [oldX, oldY] = scalesOf(before ?? now), times = (oldX * oldY) / (x * y);
+    rescaled.textContent = held() || times === 1 ? "" : `A parameter is drawn ${grouped(Math.max(times, 1 / times))} times `
+      + `${times > 1 ? "smaller" : "larger"}.`;
     const share = (part) => format((100 * Number(counts[part])) / Number(counts.total));
     tell(`${grouped(counts.total)} parameters; ${share("attention")} % of them are in the attention matrices, `
       + `${share("mlp")} % in the MLPs.`);
