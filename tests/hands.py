@@ -91,7 +91,7 @@ def bring(page):
 
 def unfold(page):
     """Open what is folded away."""
-    for summary in page.locator("summary").all():
+    for summary in page.locator("details:not([open]) > summary").element_handles():
         summary.click()
 
 

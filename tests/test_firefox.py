@@ -91,8 +91,8 @@ def same_look(firefox):
         for button in page.locator(".attn-load").element_handles():  # of a figure whose model comes on request
             button.click()
             button.wait_for_element_state("hidden")
-        for button in found(".attn-load"):
-            firefox("WebDriver:ElementClick", id=button)
+        load = "document.querySelectorAll('.attn-load').forEach((button) => button.click())"  # the pointer stays away
+        firefox("WebDriver:ExecuteScript", script=load, args=[])
         for _ in range(200):
             if not found(".attn-load"):
                 break
