@@ -86,7 +86,7 @@ def typeset(latex, display):
 
 
 def visit_formula(translator, node):
-    latex, display = node.astext().strip(), node.tagname == "math_block"
+    latex, display = node.get("latex", node.astext().strip()), node.tagname == "math_block"
     number = rf"\tag{{{get_node_equation_number(translator, node)}}}" if node.get("number") else ""
     try:
         html = typeset(latex + number, display)
