@@ -86,7 +86,7 @@ def typeset(latex, display):
 
 
 def visit_formula(translator, node):
-    latex, display = node.astext().strip(), node.tagname == "math_block"
+    latex, display = node.get("latex", node.astext().strip()), node.tagname == "math_block"
     number = rf"\tag{{{get_node_equation_number(translator, node)}}}" if node.get("number") else ""
     try:
         html = typeset(latex + number, display)
@@ -94,8 +94,9 @@ def visit_formula(translator, node):
         logging.getLogger(__name__).warning(str(error), location=node)
         html = ""
     tag = "div" if display else "span"
+    named = {"role": "img", "aria-label": node.astext()} if "latex" in node else {}  # called as it is typed
     translator.body.append(
-        translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}) + f"{html}</{tag}>"
+        translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}, **named) + f"{html}</{tag}>"
     )
     raise nodes.SkipNode
 

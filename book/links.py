@@ -44,6 +44,15 @@ def plain(latex):
     return re.sub(r"\\text|[{} ]", "", latex.replace("\\Delta", "Δ"))
 
 
+def as_latex(symbol):
+    """Return a symbol as a formula has it.
+
+    >>> as_latex("d_model"), as_latex("W_Q"), as_latex("ΔE")
+    ('d_\\\\text{model}', 'W_Q', '\\\\Delta E')
+    """
+    return re.sub(r"_(\w{2,})", r"_\\text{\1}", symbol).replace("Δ", r"\Delta ")
+
+
 def spellings(word):
     """Return how a word is typed: in the singular and in the plural, and with blanks or hyphens between its parts.
 
@@ -127,6 +136,17 @@ class LinkTerms(SphinxPostTransform):
         return reference
 
 
+class Symbols(SphinxTransform):
+    """Set the symbols that the glossary explains as formulas, where they are its headings; search has them as typed."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs):
+        for title in self.document.findall(nodes.title) if self.env.docname == GLOSSARY else []:
+            if is_symbol(symbol := title.astext()):
+                title[:] = [nodes.math("", symbol, latex=as_latex(symbol))]
+
+
 class Elsewhere(SphinxTransform):
     """Let an entry of the glossary say what others call it: search leads there from their words."""
 
@@ -163,6 +183,7 @@ class FindTerms(SphinxPostTransform):
 
 
 def setup(app):
+    app.add_transform(Symbols)
     app.add_transform(Elsewhere)
     app.add_post_transform(LinkTerms)
     app.add_post_transform(FindTerms)

@@ -228,10 +228,10 @@ MOVES = {
         (hold, "score of key 4", "Shift+ArrowRight"),
         (hold, "score of key 2", "ArrowLeft"),
         (drag, "score of key 3", 0, -400),
-        (key, "d_k", "ArrowRight"),
+        (key, "dₖ", "ArrowRight"),
         (click, "as they are"),
-        (key, "d_k", "Home"),
-        (click, "divided by √d_k"),
+        (key, "dₖ", "Home"),
+        (click, "divided by √dₖ"),
     ],
     "mask": [
         (hold, "edge of the mask", "ArrowRight"),
@@ -374,11 +374,11 @@ MOVES = {
         (drag, "both, together", 900, 0),
     ],
     "walks": [
-        (hold, "d_k", "Shift+ArrowRight"),
+        (hold, "dₖ", "Shift+ArrowRight"),
         (press, "Draw again"),
-        (drag, "d_k", -900, 0),
+        (drag, "dₖ", -900, 0),
         (press, "▶ Walk"),
-        (drag, "d_k", -100, 0),
+        (drag, "dₖ", -100, 0),
     ],
     "stepper": [
         (unfold,),

@@ -158,7 +158,7 @@ def weights(page):
 def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     page = blank(EACH["scaling"])
     page.get_by_label("as they are").click()
-    slider = page.get_by_role("slider", name="d_k")
+    slider = page.get_by_role("slider", name="dₖ")
     box = slider.bounding_box()
     page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
     assert slider.input_value() == "0" and page.get_by_label("as they are").is_checked()
@@ -167,7 +167,7 @@ def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     assert slider.input_value() == "1" and weights(page) != before
     page.get_by_label("as they are").focus()
     page.keyboard.press("ArrowDown")
-    assert page.get_by_label("divided by √d_k").is_checked()
+    assert page.get_by_label("divided by √dₖ").is_checked()
 
 
 def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
@@ -484,7 +484,7 @@ HELD = {  # by figure, what can be held, and where it is moved: so many pixels t
     "update_plane": ("tower: weight", 30, 60),
     "rotary": ("query stands at", 60, 0),
     "gauge": ("key of b", -40, 0),
-    "walks": ("d_k", 60, 0),
+    "walks": ("dₖ", 60, 0),
     "clocks": ("one place", 60, 0),
     "norm": ("mean", 0, 40),
 }

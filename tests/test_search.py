@@ -105,7 +105,11 @@ def test_a_word_leads_first_to_where_the_book_explains_it(found, typed):
 
 def test_each_term_and_each_word_of_the_tables_leads_first_to_its_entry_or_to_where_its_row_leads(found, book):
     page = BeautifulSoup((book / GLOSSARY).read_text(encoding="utf-8"), "html.parser").article
-    places = {heading.get_text().removesuffix("#"): f"#{heading.parent['id']}" for heading in page.find_all("h3")}
+    typed = {heading: heading.select_one("[aria-label]") for heading in page.find_all("h3")}
+    places = {
+        symbol["aria-label"] if symbol else heading.get_text().removesuffix("#"): f"#{heading.parent['id']}"
+        for heading, symbol in typed.items()
+    }
     for row in page.select("tr:has(td a)"):
         here, elsewhere = row.find_all("td")
         for word in re.split(", | or ", re.sub(r" \([^)]*\)", "", elsewhere.get_text())):

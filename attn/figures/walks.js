@@ -53,7 +53,7 @@ function build({ read, change, reset, line, tell, draw }) {
     go(steps);
   };
   const knob = handle({
-    label: "d_k",
+    label: "dₖ",
     onMove: ([x]) => hold(((x - LEFT) / WIDE) * LONGEST),
     onStep: ([right, up]) => hold(read().d_k + right + up),
   }, drawing("circle", { r: 34, class: "attn-wider" }), // for a finger, where the drawing is small
@@ -101,7 +101,7 @@ function build({ read, change, reset, line, tell, draw }) {
     glide([steps], knob.held() || playing);
     const inside = walks.filter((places) => Math.abs(places[steps]) <= Math.sqrt(steps)).length;
     tell(`${entries(steps)}: the root mean square of the ${WALKS} dot products is `
-      + `${format(spread(walks, steps))}; √d_k is ${format(Math.sqrt(steps))}. ${inside} of ${WALKS} lie in the band ±√d_k.`);
+      + `${format(spread(walks, steps))}; √dₖ is ${format(Math.sqrt(steps))}. ${inside} of ${WALKS} lie in the band ±√dₖ.`);
   };
 }
 
