@@ -929,7 +929,8 @@ FOLLOWED = """async ([name, state]) => {
     return [...did];
   };
   const drawn = await after(() => heard.forEach((listener) => listener()));
-  const control = el.querySelector("input:not([type='checkbox']), .attn-answer, .attn-handle") ?? el.querySelector(".attn-button");
+  const control = el.querySelector("input:not([type='checkbox']), .attn-answer, .attn-handle")
+    ?? el.querySelector(".attn-button");
   const told = (await after(() =>
     [new Event("input"), new Event("change"), new Event("click"), new KeyboardEvent("keydown", { key: "ArrowUp" })]
       .forEach((event) => control.dispatchEvent(event))
