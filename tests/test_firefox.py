@@ -175,4 +175,4 @@ def test_a_released_model_runs_in_firefox_from_a_file(firefox, with_model, unloa
 
 def test_a_chapter_of_the_book_opened_from_a_file_is_alive_in_firefox_as_in_chromium(same_look, visit, book):
     [chapter] = [name for name in CHAPTERS if "/15_" in f"/{name}"]
-    same_look(visit((book / chapter).as_uri(), until="load"))
+    same_look(visit((book / chapter).as_uri(), until="load", reduced_motion="reduce"))
