@@ -176,7 +176,7 @@ def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_for
         page.goto(f"http://127.0.0.1:{server.server_port}/kept.html")
         press(page, "Load SmolLM2 (98 MB)")
         page.locator(".attn-token").first.wait_for(timeout=120_000)
-        size = f"{kept}.then((store) => store.match('smollm2')).then((one) => one.blob()).then((blob) => blob.size)"
+        size = f"{kept}.then((store) => store.match('smollm2')).then((one) => one?.blob()).then((blob) => blob?.size)"
         page.wait_for_function(f"{size}.then((size) => size === window.attnSmollm2.size)", timeout=60_000)
         return page, sum("/smollm2/" in url for url in asked)
 
