@@ -24,7 +24,7 @@ HABITS = {
     "0.96 of": r"\b0\.\d+ of\b|\bin 0\.\d+|\bshares? of 0\.",
     ", as": r", as (?!\w+ as\b|in\b|for\b|if\b|it\b.{0,9}$|a\b|an\b|one\b|you\b|above|with|before|\[)",
     "nearly …": r"\b(?:nearly|hardly|as well|is left)\b",
-    "bracket": r"\((?![^()]*\]\()(?:\S+ ){5,}[^()]*\)",
+    "bracket": r"\((?!\[)(?:[^\s()]+ ){5,}[^()]*\)",  # other than a citation
 }
 
 
