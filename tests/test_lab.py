@@ -511,7 +511,8 @@ def test_a_guess_waits_for_its_answer(asked):
 def test_what_a_saved_notebook_says_was_said(asked, opened):
     """Otherwise a guess that can no longer be made would hide what follows."""
     guess(asked, "tired").get_by_role("button", name="the dog").click()
-    verdict(asked, "tired").get_by_text("You said “the dog”; it is “the cat”.").wait_for()  # both are there to save
+    verdict(asked, "tired").get_by_text("You said “the dog”; it is “the cat”.").wait_for()
+    seen(asked)  # what was run has come, and all of it is there to save
     asked.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     asked.evaluate("() => localStorage.clear()")
     page = opened("asks.ipynb")
