@@ -8,11 +8,12 @@ from collections import Counter
 
 from . import ROOT
 from .execute import read
+from .spine import SIDE
 
 APART = re.compile(  # what is no sentence of the text
     r"```.*?```|^---\n.*?\n---|\$\$.*?\$\$|<[^>]*>|\]\([^)]*\)|^\|.*?$|^#+ .*?$|^> \*\*You may have read.*?$"
     r"|\*\*(?:You need|Next|Before you read on|What to ask of a new design):\*\*|^## References.*\Z"
-    r"|^\*A side path: what follows does not need it\.\*",
+    rf"|^\*{re.escape(SIDE)}\*",
     re.DOTALL | re.MULTILINE,
 )
 SENTENCE = re.compile(r"(?<=[.?!])[*)\"]*\s+|\n\s*\n|\n(?=[-\d])")
@@ -32,8 +33,9 @@ def text_of(path):
     """Return the text of a page, without code, formulas, tables, headings, quotations and references."""
     if path.suffix == ".md":
         return APART.sub(" ", path.read_text(encoding="utf-8"))
-    cells = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
-    return "\n\n".join(APART.sub(" ", source) for source in cells if not source.startswith("*This is the notebook."))
+    cells = [cell for cell in read(path).cells if cell.cell_type == "markdown"]
+    read_by_all = [cell.source for cell in cells if "remove-cell" not in cell.metadata.get("tags", [])]
+    return "\n\n".join(APART.sub(" ", source) for source in read_by_all)
 
 
 def sentences(path):

@@ -203,6 +203,11 @@ function dot(a, b) {
   return sum(a.map((entry, i) => entry * b[i]));
 }
 
+// 0 where one of the two is zero.
+function cosine(a, b) {
+  return dot(a, b) / (Math.sqrt(dot(a, a) * dot(b, b)) || 1);
+}
+
 // The position of the largest number.
 function largest(numbers) {
   return numbers.indexOf(Math.max(...numbers));

@@ -7,7 +7,6 @@ function regauge({ Q, K, power }) {
   const first = (rows, by) => rows.map((row) => row.map((entry, d) => (d === 0 ? entry * by : entry)));
   const queries = first(Q, factor), keys = first(K, 1 / factor);
   const scale = 1 / Math.sqrt(Q[0].length);
-  const cosine = (a, b) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
   return [
     keys.map((a) => keys.map((b) => cosine(a, b))),
     queries.map((q) => keys.map((k) => dot(q, k) * scale)),

@@ -23,10 +23,6 @@ function writeNotes({ K, V, written, rule }) {
   }, empty);
 }
 
-function cosine(a, b) {
-  return dot(a, b) / (Math.sqrt(dot(a, a) * dot(b, b)) || 1);
-}
-
 // For each pair written, the cosine of what is read for its key with its value, and which of the values written is nearest:
 // in the notes, and in attention over the pairs themselves.
 function recall(state) {

@@ -206,9 +206,8 @@ function build({ read, change, reset, line, tell, draw, load }) {
     label(left, bottom + 18, "step 0", "attn-tick"), lastStep, ...names);
 
   const outcome = element("p", { className: "attn-outcome" });
-  const values = element("summary");
-  const settings = element("details", { className: "attn-folded", open: former?.settings.open ?? false },
-    values, chosen.row, box("attn-fields", ...fields.map((one) => one.row)), box("attn-controls",
+  const settings = folded("",
+    chosen.row, box("attn-fields", ...fields.map((one) => one.row)), box("attn-controls",
       element("label", { className: "attn-wanted" }, element("span", {}, "No head may look at"), forbidden),
       ...(load ? [link] : [])));
   const aim = element("p", { className: "attn-task", role: "status" });
@@ -222,7 +221,7 @@ function build({ read, change, reset, line, tell, draw, load }) {
     element("p", {}, ASKED[name]), box("attn-controls", press,
       box("attn-choice", element("label", {}, fast, element("span", {}, "fast"))), reset),
     settings, problem, outcome, plot, ...(task.aim ? [aim] : []), line, rowShown, legend, place);
-  drawn.set(draw, { end: () => engine?.end(), settings, fast });
+  drawn.set(draw, { end: () => engine?.end(), fast });
 
   const makeCells = (state) => {
     cells = headNames(state).map((names) => names.map((head) => {
@@ -362,7 +361,7 @@ function build({ read, change, reset, line, tell, draw, load }) {
       if (input !== document.activeElement && input.value !== String(state[one])) input.value = state[one];
     });
     forbidden.value = state.forbidden;
-    values.textContent = summary(state);
+    settings.firstChild.textContent = summary(state);
     const setting = JSON.stringify(settingOf(state));
     if (setting !== key && run) {
       engine.end();
