@@ -24,6 +24,7 @@ from attn.threads import ONE_THREAD
 
 from . import ROOT, chapters
 
+FOLDED = {"hide-input", "hide-cell", "remove-input"}  # tags of cells whose code is not seen at once
 PICTURE = "image/png"
 WIDTH = 510  # pixels of a committed picture: at most 60 kB a chapter, and its numbers can be read
 GREYS = ["#ffffff", "#c8c8c8", "#828282", "#1b1b1b"]
@@ -188,8 +189,12 @@ def normalise(notebook):
         cell.metadata = nbformat.from_dict(kept)
         if cell.cell_type != "code":
             continue
-        if {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
-            cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab as in the book
+        tags = set(cell.metadata.get("tags", []))
+        hidden = {"source_hidden": FOLDED & tags, "outputs_hidden": {"hide-output", "hide-cell"} & tags}
+        if any(hidden.values()):
+            cell.metadata["jupyter"] = {name: True for name, found in hidden.items() if found}  # as in the book
+        if hidden["outputs_hidden"]:
+            cell.metadata["mystnb"] = {"code_prompt_show": "Show the numbers", "code_prompt_hide": "Hide the numbers"}
         for output in cell.outputs:
             if "data" in output:
                 kept = {kind: data for kind, data in output.data.items() if kind.startswith("text/")}

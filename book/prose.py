@@ -8,7 +8,7 @@ import yaml
 from sphinx.util import logging
 
 from . import ROOT, chapters, number_of
-from .execute import executed
+from .execute import FOLDED, executed
 
 GUESSES = re.compile(r'<div data-(?:explorable="guess"|answer=)')
 CLOCK = "clock"  # tag of a cell whose output depends on the clock
@@ -55,7 +55,7 @@ def shown(cells):
     """
     texts = []
     for cell in [cell for cell in cells if cell.cell_type == "code"]:
-        folded = {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))
+        folded = FOLDED & set(cell.metadata.get("tags", []))
         counts = not folded or cell.source.startswith("# Run this cell after yours")
         texts += [printed(cell), re.sub("#.*", "", cell.source) if counts else ""]
     return numerals("\n".join(texts))

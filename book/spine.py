@@ -51,6 +51,8 @@ def kind_of(cell):
         return "moving"
     if "plt.show()" in cell.source:
         return "picture"
+    if "hide-cell" in cell.metadata.get("tags", []):
+        return None
     if "hide-input" in cell.metadata.get("tags", []):
         return "table" if cell.outputs else None
     return "code"

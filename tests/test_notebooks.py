@@ -14,7 +14,7 @@ from variants import ANSWERS, names, on_the_spine, solve
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
 from book import chapters, habits, ledger, references, spine
-from book.execute import DRAWN_TWICE, exercises, normalise, read
+from book.execute import DRAWN_TWICE, FOLDED, exercises, normalise, read
 from book.inline import drawings
 from book.prose import CLOCK, is_guess, missing, printed, questions, shown, unprinted
 
@@ -214,7 +214,7 @@ def test_where_the_clock_draws_labels_have_places_of_their_own(path):
 @each(NOTEBOOKS)
 def test_code_that_is_the_lesson_fits_the_page(path):
     for cell in read(path).cells:
-        if cell.cell_type == "code" and not {"hide-input", "remove-input"} & set(cell.metadata.get("tags", [])):
+        if cell.cell_type == "code" and not FOLDED & set(cell.metadata.get("tags", [])):
             lines = cell.source.splitlines()
             assert max(map(len, lines)) <= 80, cell.source
             assert len([line for line in lines if line.strip()]) <= 10, cell.source

@@ -45,6 +45,7 @@ def test_minutes_are_those_of_words_guesses_and_cells():
             code("plt.show()", tags=["hide-input"]),
             code("figure", [figure], tags=["hide-input"]),
             code("table", [table], tags=["hide-input"]),
+            code("numbers behind a picture", [table], tags=["hide-cell"]),
             markdown("## Questions"),
             code("questions", [questions], tags=["hide-input"]),
             markdown("## Exercises\n\n" + "word " * 1000),
