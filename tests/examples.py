@@ -114,7 +114,7 @@ def one_of_each():
     rng = np.random.default_rng(11)
     plane = {"axes": ["x", "y"], "spots": {"here": [0, 1], "there": [2, -1]}}
     alike = softmax(rng.normal(size=(2, 4, 5)) + np.outer([0, 1, 2, 9], [1, 0, 0, 0, 0]))  # most end at the bottom
-    runs = dict(zip(["queries", "all"], alike))
+    trained = {"runs": dict(zip(["queries", "all"], alike)), "losses": rng.random((2, 4)).mean(axis=0)}
     return {
         "attention": explorer(),
         "softmax": SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
@@ -144,7 +144,7 @@ def one_of_each():
         "cache": CacheExplorer(4),
         "softmax_back": SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
         "senses": SenseExplorer(read_recording("minilm")["runs"]["mole phrases"]),
-        "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, moment=2),
+        "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], **trained, moment=2),
         "formula_parts": FormulaParts([["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]),
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
@@ -248,12 +248,12 @@ MOVES = {
         (click, "all words"),
     ],
     "update_plane": [
-        (key, "big", "End"),
-        (hold, "tower: weight", "Shift+ArrowUp"),
-        (drag, "tower: weight", 40, 100),
-        (drag, "big: weight", -900, 0),
-        (key, "tower", "Home"),
-        (key, "tower", "ArrowRight"),
+        (drag, "weight of big", 900),
+        (hold, "arrow of tower", "Shift+ArrowUp"),
+        (drag, "arrow of tower", 40, 100),
+        (drag, "arrow of big", -900, 0),
+        (hold, "weight of tower", "Shift+ArrowLeft"),
+        (hold, "weight of tower", "ArrowRight"),
     ],
     "heads": [
         (click, "two"),

@@ -481,7 +481,7 @@ def test_the_bars_of_a_row_grow_when_a_neighbour_is_struck_out_and_show_what_the
 
 HELD = {  # by figure, what can be held, and where it is moved: so many pixels to the right and down
     "scaling": ("score of key 3", 0, -12),
-    "update_plane": ("tower: weight", 30, 60),
+    "update_plane": ("arrow of tower", 30, 60),
     "rotary": ("query stands at", 60, 0),
     "gauge": ("key of b", -40, 0),
     "walks": ("dₖ", 60, 0),
