@@ -158,7 +158,7 @@ def weights(page):
 def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     page = blank(EACH["scaling"])
     page.get_by_label("as they are").click()
-    slider = page.get_by_role("slider", name="dₖ")
+    slider = page.get_by_role("slider", name="dk")
     box = slider.bounding_box()
     page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
     assert slider.input_value() == "0" and page.get_by_label("as they are").is_checked()
@@ -167,7 +167,7 @@ def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     assert slider.input_value() == "1" and weights(page) != before
     page.get_by_label("as they are").focus()
     page.keyboard.press("ArrowDown")
-    assert page.get_by_label("divided by √dₖ").is_checked()
+    assert page.get_by_label("divided by √dk").is_checked()
 
 
 def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
@@ -229,13 +229,13 @@ def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(b
 
 def test_a_wrong_size_is_refused_with_what_was_typed(blank):
     page = blank(ParameterCounter(GPT3, "Small"))
-    root, size, problem = page.locator(".attn-explorable"), page.get_by_label("d_k"), page.locator(".attn-problem")
+    root, size, problem = page.locator(".attn-explorable"), page.get_by_label("dk"), page.locator(".attn-problem")
     page.locator("summary").click()
     before = root.evaluate(LOOK)
     undo = itertools.cycle([lambda: size.fill("64"), lambda: press(page, "Start again")])
     for typed in ("0", "2.5", "-3", "1000001", ""):
         size.fill(typed)
-        said = f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
+        said = f"dk must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
         assert problem.inner_text() == said and size.input_value() == typed
         assert root.evaluate(LOOK) == {**root.evaluate(LOOK), **{part: before[part] for part in ("tables", "scenes")}}
         next(undo)()
@@ -243,6 +243,13 @@ def test_a_wrong_size_is_refused_with_what_was_typed(blank):
     size.fill("0")
     click(page, "13B")
     assert problem.inner_text() == "" and size.input_value() == "128"
+
+
+def test_what_follows_the_underscore_of_a_symbol_is_set_low_in_text_and_drawing(blank):
+    why = {"p_i(δ_ij − p_j)": "Not vocab_size, and not n_heads.", "√d_k": "Yes."}
+    page = blank(SelfCheck([("Which <b> of W_Q?", "√d_k", why)], chosen=[0]), ParameterCounter(GPT3, "Small"))
+    assert page.locator(".attn-question sub").all_text_contents() == ["Q", "i", "ij", "j", "k", "heads"]
+    assert page.locator("svg tspan[font-size]").all_text_contents() == ["model", "ff"]
 
 
 def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
