@@ -770,7 +770,7 @@ def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(bla
     numbers, own = page.locator(".attn-magnifier"), page.locator(".attn-words")
     assert not numbers.is_visible() and not own.is_visible()
     press(page, "layer 1: normalised, “she”")
-    assert numbers.is_visible() and page.locator(".attn-arrays caption").inner_text() == "normalised (words × d_model)"
+    assert numbers.is_visible() and page.locator(".attn-arrays caption").inner_text() == "normalised (words × dmodel)"
     words(page, "she lost gold")
     assert numbers.is_visible() and own.get_by_role("button").evaluate("node => node === document.activeElement")
     sentence = page.locator("label", has_text="Sentence").locator("select")
@@ -782,7 +782,7 @@ def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(bla
 
 
 def test_numbers_that_are_unfolded_begin_with_the_word_that_is_followed_in_view(blank):
-    page = blank(stepper(tokens=["<b>Anna"] * 6, step=2), width=390)
+    page = blank(stepper(tokens=["<b>Anna"] * 6, step=9), width=390)
     assert page.evaluate("document.documentElement.scrollWidth") == 390, "a long sentence does not widen the page"
     unfold(page)
     page.wait_for_function("document.querySelector('.attn-arrays .attn-scroll').scrollTop > 0")
