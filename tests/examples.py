@@ -63,8 +63,9 @@ def heads_explorer(**changes):
 
 def training_explorer(**changes):
     rng = np.random.default_rng(8)
-    runs = {name: (softmax(3 * rng.normal(size=(4, 3))).round(5), rng.random(4)) for name in ("queries", "all")}
-    return TrainingExplorer(**{"tokens": ["cat", "sat", "<b>mat"], "steps": [0, 1, 10, 500], "runs": runs, **changes})
+    runs = {name: softmax(3 * rng.normal(size=(4, 3))).round(5) for name in ("queries", "all")}
+    state = {"tokens": ["cat", "sat", "<b>mat"], "steps": [0, 1, 10, 500], "losses": rng.random(4), "runs": runs}
+    return TrainingExplorer(**{**state, "askers": [1, 2], **changes})
 
 
 def self_check(**changes):
@@ -113,7 +114,7 @@ def one_of_each():
     rng = np.random.default_rng(11)
     plane = {"axes": ["x", "y"], "spots": {"here": [0, 1], "there": [2, -1]}}
     alike = softmax(rng.normal(size=(2, 4, 5)) + np.outer([0, 1, 2, 9], [1, 0, 0, 0, 0]))  # most end at the bottom
-    runs = {name: (weights, rng.random(4)) for name, weights in zip(["queries", "all"], alike)}
+    trained = {"runs": dict(zip(["queries", "all"], alike)), "losses": rng.random((2, 4)).mean(axis=0)}
     return {
         "attention": explorer(),
         "softmax": SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
@@ -143,7 +144,7 @@ def one_of_each():
         "cache": CacheExplorer(4),
         "softmax_back": SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
         "senses": SenseExplorer(read_recording("minilm")["runs"]["mole phrases"]),
-        "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], runs=runs, run=1, moment=2),
+        "training": training_explorer(tokens=["cat", "sat", "<b>mat", "on", "it"], **trained, moment=2),
         "formula_parts": FormulaParts([["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]),
         "gauge": GaugeExplorer(["a", "b", "c"], rng.normal(size=(3, 5)), rng.normal(size=(3, 5)), power=2.0),
         "self_check": self_check(chosen=[1, 1]),
@@ -174,7 +175,6 @@ OTHERS = [  # states that no move below leads to
     explorer(causal=True, query=0),
     MaskExplorer(["a", "b"], [[0, 5], [-5, 0]], [[False, False], [True, False]]),
     training_explorer(steps=[0, 3, 5, 9]),
-    training_explorer(moment=2, askers=[1, 2]),  # both runs as arcs
     self_check(),
     self_check(chosen=[1, -1]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=1, puzzle=["cat", 1, "Highest."]),
@@ -228,10 +228,10 @@ MOVES = {
         (hold, "score of key 4", "Shift+ArrowRight"),
         (hold, "score of key 2", "ArrowLeft"),
         (drag, "score of key 3", 0, -400),
-        (key, "dₖ", "ArrowRight"),
+        (key, "dk", "ArrowRight"),
         (click, "as they are"),
-        (key, "dₖ", "Home"),
-        (click, "divided by √dₖ"),
+        (key, "dk", "Home"),
+        (click, "divided by √dk"),
     ],
     "mask": [
         (hold, "edge of the mask", "ArrowRight"),
@@ -248,12 +248,12 @@ MOVES = {
         (click, "all words"),
     ],
     "update_plane": [
-        (key, "big", "End"),
-        (hold, "tower: weight", "Shift+ArrowUp"),
-        (drag, "tower: weight", 40, 100),
-        (drag, "big: weight", -900, 0),
-        (key, "tower", "Home"),
-        (key, "tower", "ArrowRight"),
+        (drag, "weight of big", 900),
+        (hold, "arrow of tower", "Shift+ArrowUp"),
+        (drag, "arrow of tower", 40, 100),
+        (drag, "arrow of big", -900, 0),
+        (hold, "weight of tower", "Shift+ArrowLeft"),
+        (hold, "weight of tower", "ArrowRight"),
     ],
     "heads": [
         (click, "two"),
@@ -284,12 +284,12 @@ MOVES = {
         (hold, "d_model", "Shift+ArrowRight"),
         (click, "Small"),
         (touch, "summary", 0),
-        (fill, "n_layers", "13"),
+        (fill, "nlayers", "13"),
         (click, "biases"),
         (click, "layer norms"),
         (click, "table of positions"),
         (click, "unembedding tied to the embedding"),
-        (fill, "d_k", "2.5"),
+        (fill, "dk", "2.5"),
         (click, "13B"),
     ],
     "press_train": [
@@ -314,7 +314,6 @@ MOVES = {
     ],
     "training": [
         (hold, "step", "ArrowRight"),
-        (click, "queries"),
         (hold, "step", "Shift+ArrowLeft"),
         (press, "▶ Play"),
     ],

@@ -158,7 +158,7 @@ def weights(page):
 def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     page = blank(EACH["scaling"])
     page.get_by_label("as they are").click()
-    slider = page.get_by_role("slider", name="dₖ")
+    slider = page.get_by_role("slider", name="dk")
     box = slider.bounding_box()
     page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
     assert slider.input_value() == "0" and page.get_by_label("as they are").is_checked()
@@ -167,7 +167,7 @@ def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     assert slider.input_value() == "1" and weights(page) != before
     page.get_by_label("as they are").focus()
     page.keyboard.press("ArrowDown")
-    assert page.get_by_label("divided by √dₖ").is_checked()
+    assert page.get_by_label("divided by √dk").is_checked()
 
 
 def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
@@ -229,13 +229,13 @@ def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(b
 
 def test_a_wrong_size_is_refused_with_what_was_typed(blank):
     page = blank(ParameterCounter(GPT3, "Small"))
-    root, size, problem = page.locator(".attn-explorable"), page.get_by_label("d_k"), page.locator(".attn-problem")
+    root, size, problem = page.locator(".attn-explorable"), page.get_by_label("dk"), page.locator(".attn-problem")
     page.locator("summary").click()
     before = root.evaluate(LOOK)
     undo = itertools.cycle([lambda: size.fill("64"), lambda: press(page, "Start again")])
     for typed in ("0", "2.5", "-3", "1000001", ""):
         size.fill(typed)
-        said = f"d_k must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
+        said = f"dk must be a whole number from 1 to 1,000,000, but is “{typed}”; the counts are those of 64."
         assert problem.inner_text() == said and size.input_value() == typed
         assert root.evaluate(LOOK) == {**root.evaluate(LOOK), **{part: before[part] for part in ("tables", "scenes")}}
         next(undo)()
@@ -243,6 +243,13 @@ def test_a_wrong_size_is_refused_with_what_was_typed(blank):
     size.fill("0")
     click(page, "13B")
     assert problem.inner_text() == "" and size.input_value() == "128"
+
+
+def test_what_follows_the_underscore_of_a_symbol_is_set_low_in_text_and_drawing(blank):
+    why = {"p_i(δ_ij − p_j)": "Not vocab_size, and not n_heads.", "√d_k": "Yes."}
+    page = blank(SelfCheck([("Which <b> of W_Q?", "√d_k", why)], chosen=[0]), ParameterCounter(GPT3, "Small"))
+    assert page.locator(".attn-question sub").all_text_contents() == ["Q", "i", "ij", "j", "k", "heads"]
+    assert page.locator("svg tspan[font-size]").all_text_contents() == ["model", "ff"]
 
 
 def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
@@ -481,7 +488,7 @@ def test_the_bars_of_a_row_grow_when_a_neighbour_is_struck_out_and_show_what_the
 
 HELD = {  # by figure, what can be held, and where it is moved: so many pixels to the right and down
     "scaling": ("score of key 3", 0, -12),
-    "update_plane": ("tower: weight", 30, 60),
+    "update_plane": ("arrow of tower", 30, 60),
     "rotary": ("query stands at", 60, 0),
     "gauge": ("key of b", -40, 0),
     "walks": ("dₖ", 60, 0),
@@ -763,7 +770,7 @@ def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(bla
     numbers, own = page.locator(".attn-magnifier"), page.locator(".attn-words")
     assert not numbers.is_visible() and not own.is_visible()
     press(page, "layer 1: normalised, “she”")
-    assert numbers.is_visible() and page.locator(".attn-arrays caption").inner_text() == "normalised (words × d_model)"
+    assert numbers.is_visible() and page.locator(".attn-arrays caption").inner_text() == "normalised (words × dmodel)"
     words(page, "she lost gold")
     assert numbers.is_visible() and own.get_by_role("button").evaluate("node => node === document.activeElement")
     sentence = page.locator("label", has_text="Sentence").locator("select")
@@ -775,7 +782,7 @@ def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(bla
 
 
 def test_numbers_that_are_unfolded_begin_with_the_word_that_is_followed_in_view(blank):
-    page = blank(stepper(tokens=["<b>Anna"] * 6, step=2), width=390)
+    page = blank(stepper(tokens=["<b>Anna"] * 6, step=9), width=390)
     assert page.evaluate("document.documentElement.scrollWidth") == 390, "a long sentence does not widen the page"
     unfold(page)
     page.wait_for_function("document.querySelector('.attn-arrays .attn-scroll').scrollTop > 0")
@@ -1024,12 +1031,12 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
         (
             lambda: training_explorer(steps=[0, 1, 2]),
-            r"the axis n_steps has size 3 in steps, but size 4 in weights, losses",
+            r"the axis n_steps has size 3 in steps, but size 4 in losses, weights",
         ),
         (lambda: OnlineSoftmax([1, 2], [1, 2], seen=3), r"seen must be from 1 to 2, but is 3"),
         (lambda: CacheExplorer(21), r"n_tokens"),
-        (lambda: training_explorer(askers=[0]), r"askers must be a token for each of the runs, but is \[0\]"),
-        (lambda: training_explorer(askers=[0, 3]), r"askers must be a token"),
+        (lambda: training_explorer(askers=[0]), r"the axis n_runs has size 2 in runs, weights, but size 1 in askers"),
+        (lambda: training_explorer(askers=[0, 3]), r"askers must be tokens, but is \[0, 3\]"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
         (lambda: BlocksExplorer([[1]], [[[2]]], apart=-0.1), r"apart must be from 0 to 1, but is -0.1"),
         (lambda: NewsExplorer(1.1), r"keeps must be from 0 to 1, but is 1.1"),

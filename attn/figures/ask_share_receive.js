@@ -206,9 +206,9 @@ function build({ read, change, reset, draw }) {
     label: "temperature", min: 0.1, max: 5, step: 0.1, onInput: (number) => change({ temperature: number }),
   });
   const size = slider({
-    label: "dₖ", min: 1, max: 10, step: 1, show: (power) => String(2 ** power), onInput: (power) => change({ d_k: 2 ** power }),
+    label: "d_k", min: 1, max: 10, step: 1, show: (power) => String(2 ** power), onInput: (power) => change({ d_k: 2 ** power }),
   });
-  const scale = choice({ legend: "Scores", labels: ["as they are", "divided by √dₖ"], onChoose: (i) => change({ scaled: i === 1 }) });
+  const scale = choice({ legend: "Scores", labels: ["as they are", "divided by √d_k"], onChoose: (i) => change({ scaled: i === 1 }) });
   const more = { temperature: [temperature.row], length: [scale.row, size.row], learning: [single] }[adds] ?? [];
 
   const panel = (title, told, picture) => box("attn-panel",

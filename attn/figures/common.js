@@ -48,6 +48,15 @@ function lettering(x, y, className, text = "") {
   return drawing("text", { x, y, class: className, "text-anchor": "middle" }, text);
 }
 
+// A text whose symbols are set: what follows the underscore of W_Q or d_ff is a subscript, in a drawing as well.
+function typeset(text, inDrawing = false) {
+  return text.split(/(?<!\w)(\p{L})_(\w+)/u).map((part, i) => {
+    const isLow = i % 3 === 2;
+    if (inDrawing) return drawing("tspan", isLow ? { dy: 4, "font-size": "75%" } : { dy: i % 3 || i === 0 ? 0 : -4 }, part);
+    return isLow ? element("sub", {}, part) : part;
+  });
+}
+
 function format(number, digits = 2) {
   if (number === -Infinity) return "−∞";
   const text = number.toFixed(digits);
@@ -250,7 +259,7 @@ function slider({ label, min, max, step = 0.01, className = "", show = format, o
   const input = control("range", { min, max, step });
   const value = element("output", { className: "attn-value" });
   input.addEventListener("input", () => onInput(Number(input.value)));
-  const row = element("label", { className: `attn-slider ${className}` }, element("span", {}, label), input, value);
+  const row = element("label", { className: `attn-slider ${className}` }, element("span", {}, ...typeset(label)), input, value);
   const set = (number) => {
     input.value = number;
     value.textContent = show(number);
@@ -314,7 +323,7 @@ function choice({ legend, labels, onChoose }) {
     return input;
   });
   const row = element("fieldset", { className: "attn-choice" }, element("legend", {}, legend));
-  inputs.forEach((input, i) => row.append(element("label", {}, input, element("span", {}, labels[i]))));
+  inputs.forEach((input, i) => row.append(element("label", {}, input, element("span", {}, ...typeset(labels[i])))));
   const set = (chosen) => inputs.forEach((input, i) => (input.checked = i === chosen));
   return { row, set };
 }
@@ -384,7 +393,7 @@ function grid(n, m, cell = () => box("attn-cell")) {
 // text may be set later.
 function tableOf({ className = "attn-pattern", title, columns = [], rows = [], cells }) {
   const table = element("table", { className: `attn-table ${className}` });
-  const above = element("caption", {}, title ?? "");
+  const above = element("caption", {}, ...typeset(title ?? ""));
   if (title !== undefined) table.append(above);
   const corner = columns.length === cells[0].length ? [element("td")] : [];
   if (columns.length) table.append(element("thead", {}, element("tr", {}, ...corner, ...columns)));
@@ -436,10 +445,10 @@ function moveByArrows(table) {
 // once it has been quiet for a moment.
 function reporter() {
   const line = element("p", { className: "attn-detail", "aria-live": "polite" });
-  let meaning = () => "";
+  let meaning = () => "", told = "";
   const retell = () => {
     const text = meaning();
-    if (line.textContent !== text) line.textContent = text;
+    if (told !== text) line.replaceChildren(...typeset((told = text)));
   };
   const mean = (text) => {
     meaning = text;

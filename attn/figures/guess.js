@@ -4,7 +4,7 @@ const NEAR = { share: 0.05, factor: 1.25, curve: 0.08 }; // so close counts as r
 
 // A choice as a reader's browser keeps it, and as it is shown: what stands between two asterisks is stressed.
 const plain = (text) => text.replaceAll("*", "");
-const stressed = (text) => text.split("*").map((part, i) => (i % 2 ? element("em", {}, part) : part));
+const stressed = (text) => text.split("*").flatMap((part, i) => (i % 2 ? element("em", {}, ...typeset(part)) : typeset(part)));
 
 // A number on a scale as a share of its length, and back.
 function scaleOf([start, stop]) {
@@ -254,7 +254,7 @@ function verdictOf(kind, said, answer) {
   if (said === null) return ["It is ", ...its, "."];
   const text = (parts) => parts.map((part) => part.textContent ?? part).join("");
   const mine = kind.told(said);
-  if (!kind.isRight(said, right)) return ["You said ", ...mine, "; it is ", ...its, ". ", why[kind.reason(said, right)] ?? ""];
+  if (!kind.isRight(said, right)) return ["You said ", ...mine, "; it is ", ...its, ". ", ...typeset(why[kind.reason(said, right)] ?? "")];
   return ["You said ", ...mine, ", and so it is", ...(text(mine) === text(its) ? [] : [", nearly: ", ...its]), "."];
 }
 

@@ -60,11 +60,11 @@ function build(means) {
     input.addEventListener("input", () => {
       const number = Number(input.value);
       const fits = input.value !== "" && Number.isInteger(number) && number >= 1 && number <= LARGEST;
-      problem.textContent = fits ? "" : `${name} must be a whole number from 1 to ${grouped(LARGEST)}, `
-        + `but is “${input.value}”; the counts are those of ${read()[name]}.`;
+      problem.replaceChildren(...typeset(fits ? "" : `${name} must be a whole number from 1 to ${grouped(LARGEST)}, `
+        + `but is “${input.value}”; the counts are those of ${read()[name]}.`));
       if (fits) change({ [name]: number });
     });
-    return { name, input, row: element("label", { className: "attn-field" }, element("span", {}, name), input) };
+    return { name, input, row: element("label", { className: "attn-field" }, element("span", {}, ...typeset(name)), input) };
   });
   const boxes = Object.entries(OPTIONS).map(([name, label]) => {
     const input = control("checkbox");
@@ -135,7 +135,7 @@ function build(means) {
     const told = [`d_model ${grouped(now.d_model)}`, floorsTold, `d_ff ${grouped(now.d_ff)}`];
     holds.forEach((one, i) => one.set(places[i], now[Object.keys(STEPS)[i]], told[i]));
     names.forEach((name, i) => {
-      name.textContent = told[i];
+      name.replaceChildren(...typeset(told[i], true));
       put(name, i ? { x: places[i][0], y: places[i][1] - 14 } : { x: LEFT + width / 2, y: BOTTOM + 18 });
     });
     const then = tower(before ?? now), fits = then.width * x < far - LEFT && then.height * y < BOTTOM;

@@ -34,11 +34,11 @@ function build({ read, change, reset, line, tell, draw }) {
   const { sizes, scores } = read();
   const n = scores[0].length, pitch = WIDE / n, middle = (j) => pitch * (j + 0.5);
   const size = slider({
-    label: "dₖ", min: 0, max: sizes.length - 1, step: 1, show: (i) => String(sizes[i]),
+    label: "d_k", min: 0, max: sizes.length - 1, step: 1, show: (i) => String(sizes[i]),
     onInput: (chosen) => change({ chosen }),
   });
   const scale = choice({
-    legend: "Scores", labels: ["as they are", "divided by √dₖ"], onChoose: (i) => change({ scaled: i === 1 }),
+    legend: "Scores", labels: ["as they are", "divided by √d_k"], onChoose: (i) => change({ scaled: i === 1 }),
   });
   const move = (key, nudge) => change({ key, nudge: Math.round(20 * Math.max(-1, Math.min(1, nudge))) / 20 });
   const columns = scores[0].map((_, j) => column(String(j + 1), middle(j), Math.min(28, 0.7 * pitch)));

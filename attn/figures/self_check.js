@@ -6,17 +6,21 @@ function build({ read, change, draw }) {
 
   const asked = questions.map(({ ask, answers, right }, i) => {
     const why = element("p", { className: "attn-why", role: "status" });
-    const buttons = answers.map(({ text }, j) =>
-      button("attn-answer", text, () => change({ chosen: read().chosen.with(i, j) })));
+    const buttons = answers.map(({ text }, j) => {
+      const press = button("attn-answer", "", () => change({ chosen: read().chosen.with(i, j) }));
+      press.append(...typeset(text));
+      return press;
+    });
+    let said = "";
     const set = (chosen) => {
       buttons.forEach((node, j) => {
         node.setAttribute("aria-pressed", String(j === chosen));
         node.classList.toggle("attn-right", j === chosen && j === right);
       });
       const text = chosen < 0 ? "" : `${chosen === right ? "Right." : "Not that one."} ${answers[chosen].why}`;
-      if (why.textContent !== text) why.textContent = text;
+      if (said !== text) why.replaceChildren(...typeset((said = text)));
     };
-    const legend = element("legend", {}, `${i + 1}. ${ask}`);
+    const legend = element("legend", {}, ...typeset(`${i + 1}. ${ask}`));
     const block = element("fieldset", { className: "attn-question" }, legend, box("attn-answers", ...buttons), why);
     return { block, set };
   });

@@ -1,9 +1,8 @@
 // The training explorer: weights recorded during training. The reader takes the time axis by its handle, or lets it
-// run, and sees who gets the weight: as bars beside the curves of a run, or as arcs of all runs over one row of words.
+// run, and sees who gets the weight, as arcs of all runs over one row of words.
 
 const CURVE_WIDTH = 300;
 const CURVE_HEIGHT = 180;
-const INKS = 9; // three colours: whole, dashed and dotted
 
 // Where step number `step` of `steps` lies across the picture: the axis is logarithmic, and 0 has a place.
 function across(steps, step) {
@@ -21,9 +20,8 @@ function apart(heights, room, bottom) {
   return found;
 }
 
-// The curves that are shown, each with its name: of every word, or of the word that each run ends with.
-function curvesOf({ tokens, weights, run, askers }) {
-  if (!askers.length) return tokens.map((name, j) => ({ name, points: weights[run].map((row) => row[j]) }));
+// The curves that are shown, each with its name: of the word that each run ends with.
+function curvesOf({ tokens, weights }) {
   return weights.map((rows) => {
     const j = largest(rows.at(-1));
     return { name: tokens[j], points: rows.map((row) => row[j]) };
@@ -71,9 +69,7 @@ function emptyArcs({ tokens, runs, askers }) {
 }
 
 function build({ read, change, reset, line, tell, draw }) {
-  const start = read(), { tokens, steps, runs, askers } = start, last = steps.length - 1;
-  const ink = (i) => `attn-ink-${i % INKS}`;
-  const run = choice({ legend: "Trained", labels: runs, onChoose: (i) => change({ run: i }) });
+  const start = read(), { tokens, steps, runs } = start, last = steps.length - 1;
   const play = player({ last, now: () => read().moment, goTo: (moment) => change({ moment }) });
   const go = (moment) => {
     play.stop();
@@ -84,65 +80,42 @@ function build({ read, change, reset, line, tell, draw }) {
     onMove: ([x]) => go(largest(steps.map((step) => -Math.abs(across(steps, step) - x)))),
     onStep: ([right, up]) => go(read().moment + right + up),
   }, drawing("line", { y1: -CURVE_HEIGHT, class: "attn-cursor" }), drawing("circle", { r: 8, class: "attn-grip" }));
-  const bars = tokens.map((token, j) =>
-    barRow(`attn-weighted ${ink(j)}`, element("span", { className: "attn-name" }, token)));
-  const arcs = askers.length ? emptyArcs(start) : null;
-  const plot = emptyPlot(steps);
-  const curves = curvesOf(start).map((_, j) => ({
-    path: drawing("path", { class: `attn-curve ${ink(j)}` }),
-    dot: drawing("circle", { r: 4, class: `attn-dot ${ink(j)}` }),
-    label: drawing("text", { x: CURVE_WIDTH + 8, class: `attn-name ${ink(j)}` }),
-  }));
+  const arcs = emptyArcs(start), plot = emptyPlot(steps), ended = curvesOf(start);
+  const height = (weight) => CURVE_HEIGHT * (1 - weight);
+  const lows = apart(ended.map(({ points }) => height(points[last])), 16, CURVE_HEIGHT);
+  const curves = ended.map(({ name, points }, i) => {
+    const d = points.map((weight, k) => `${across(steps, steps[k]).toFixed(1)},${height(weight).toFixed(1)}`);
+    return {
+      path: drawing("path", { class: `attn-curve attn-ink-${i}`, d: `M${d.join(" L")}` }),
+      dot: drawing("circle", { r: 4, class: `attn-dot attn-ink-${i}` }),
+      label: drawing("text", { x: CURVE_WIDTH + 8, y: lows[i] + 5, class: `attn-name attn-ink-${i}` }, name),
+    };
+  });
   plot.append(...curves.map((one) => one.path), cursor.group, ...curves.flatMap((one) => [one.dot, one.label]));
 
-  draw(
-    ...(arcs ? [] : [run.row]),
-    arcs ? box("attn-panes attn-areas attn-alike", arcs.scene, plot)
-      : box("attn-panes attn-areas", plot, box("attn-beside", ...bars.map((bar) => bar.row))),
-    line, box("attn-controls", play.press, reset));
+  draw(box("attn-panes attn-areas attn-alike", arcs.scene, plot), line, box("attn-controls", play.press, reset));
 
-  const height = (weight) => CURVE_HEIGHT * (1 - weight);
-  const showCurves = gliding((numbers) => curves.forEach(({ path }, j) => {
-    const points = steps.map((step, i) =>
-      `${across(steps, step).toFixed(1)},${height(numbers[j * steps.length + i]).toFixed(1)}`);
-    put(path, { d: `M${points.join(" L")}` });
-  }));
   const showNow = gliding((numbers) => {
     const x = across(steps, numbers[0]);
-    curves.forEach(({ dot }, j) => put(dot, { cx: x, cy: height(numbers[j + 1]) }));
-    arcs?.show(runs.map((_, i) => numbers.slice(1 + (i + 1) * tokens.length).slice(0, tokens.length)));
+    curves.forEach(({ dot }, i) => put(dot, { cx: x, cy: height(numbers[i + 1]) }));
+    arcs.show(runs.map((_, i) => numbers.slice(1 + runs.length + i * tokens.length).slice(0, tokens.length)));
   });
 
-  return (state, before) => {
-    const { weights, moment } = state, shown = curvesOf(state), step = steps[moment];
-    run.set(state.run);
-    bars.forEach((bar, j) => {
-      bar.set(weights[state.run][moment][j]);
-      bar.haunt(before ? before.weights[before.run][before.moment][j] : null);
-    });
-    showCurves(shown.flatMap((one) => one.points));
-    const lows = apart(shown.map((one) => height(one.points[last])), 16, CURVE_HEIGHT);
-    curves.forEach(({ label }, j) => {
-      label.textContent = shown[j].name;
-      put(label, { y: lows[j] + 5 });
-    });
+  return ({ weights, losses, moment }) => {
+    const step = steps[moment];
     cursor.set([across(steps, step), CURVE_HEIGHT], moment, `step ${step}`);
-    const dots = tokens.map((_, j) => shown[j]?.points[moment] ?? 0);
-    showNow([step, ...dots, ...weights.flatMap((rows) => rows[moment])], cursor.held());
-    const loss = `loss ${state.losses[state.run][moment].toPrecision(2)}`;
-    const most = (i) => {
+    showNow([step, ...ended.map(({ points }) => points[moment]), ...weights.flatMap((rows) => rows[moment])], cursor.held());
+    const each = runs.map((name, i) => {
       const row = weights[i][moment], j = largest(row);
-      return `“${tokens[j]}”${askers.length ? ` ${format(row[j])}` : ""}`;
-    };
-    const each = runs.map((name, i) => `${name}: most weight on ${most(i)}.`);
-    tell(askers.length ? `Step ${step}, ${loss}. ${each.join(" ")}`
-      : `Step ${step}, trained: ${runs[state.run]}. L${loss.slice(1)}; most weight on ${most(state.run)}.`);
+      return `${name}: most weight on “${tokens[j]}” ${format(row[j])}.`;
+    });
+    tell(`Step ${step}, loss ${losses[moment].toPrecision(2)}. ${each.join(" ")}`);
   };
 }
 
 const render = figure({
-  label: "Training explorer", names: ["tokens", "steps", "runs", "weights", "losses", "run", "moment", "askers"], build,
-  fixed: ({ tokens, steps, runs, askers }) => [tokens, steps, runs, askers],
+  label: "Training explorer", names: ["tokens", "steps", "losses", "runs", "weights", "askers", "moment"], build,
+  fixed: ({ moment, ...others }) => others,
 });
 
 export default { render, across, apart, curvesOf };

@@ -1,12 +1,12 @@
 """Weights recorded while matrices were trained."""
 
-from traitlets import Int, List, TraitError
+from traitlets import TraitError
 
 from attn.figures.base import Explorable, Place, Shaped, Words, listed
 
 
 class TrainingExplorer(Explorable):
-    """Weights recorded while matrices were trained, to be looked through step by step.
+    """Weights recorded while matrices were trained, as arcs that are looked through step by step.
 
     Parameters
     ----------
@@ -14,34 +14,32 @@ class TrainingExplorer(Explorable):
         The words whose weights were recorded.
     steps : list of int
         The steps at which they were, from 0 on, rising.
-    runs : dict of (weights, losses)
-        By what was trained: arrays of shape (n_steps, n_tokens) and (n_steps,).
-    run, moment : int
-        Which run is shown, and which of the steps.
-    askers : list of int, optional
-        For each run, whose weights these are. Then all runs are shown at once, as arcs from these tokens.
+    losses : array_like, shape (n_steps,)
+    runs : dict of array_like, shape (n_steps, n_tokens)
+        The weights by what they show.
+    askers : list of int
+        For each run, the token whose weights these are.
+    moment : int
+        Which of the steps is shown.
     """
 
     _name = "training"
 
     tokens = Words("n")
     steps = Shaped("n_steps", int)
+    losses = Shaped("n_steps")
     runs = Words("n_runs")
     weights = Shaped("n_runs n_steps n")
-    losses = Shaped("n_runs n_steps")
-    run = Place("n_runs")
+    askers = Shaped("n_runs", int)
     moment = Place("n_steps")
-    askers = List(Int())
 
-    def __init__(self, tokens, steps, runs, **kwargs):
-        weights, losses = zip(*runs.values())
-        super().__init__(tokens, steps, list(runs), weights, losses, **kwargs)
+    def __init__(self, tokens, steps, losses, runs, askers, **kwargs):
+        super().__init__(tokens, steps, losses, list(runs), list(runs.values()), askers, **kwargs)
 
     def check(self, state):
-        askers, runs, tokens = state["askers"], state["runs"], state["tokens"]
-        if askers and (len(askers) != len(runs) or not all(0 <= asker < len(tokens) for asker in askers)):
-            raise TraitError(f"askers must be a token for each of the runs, but is {askers}")
+        if not all(0 <= asker < len(state["tokens"]) for asker in state["askers"]):
+            raise TraitError(f"askers must be tokens, but is {state['askers']}")
 
     def describe(self):
-        weights = listed(self.tokens, self.weights[self.run][self.moment], 2)
-        return f"Training explorer: {self.runs[self.run]}, step {self.steps[self.moment]}: {weights}"
+        run, weights = self.runs[0], self.weights[0][self.moment]
+        return f"Training explorer: {run}, step {self.steps[self.moment]}: {listed(self.tokens, weights, 2)}"

@@ -1,11 +1,9 @@
 // The update plane: a word as a point, moved by a weighted sum of values, which are arrows laid tip to tail from where
-// the word was to where it goes. The reader pulls the end of an arrow, or sets the scores.
+// the word was to where it goes. The reader pulls the end of an arrow, or the end of a weight's bar.
 
 function move({ E, V, scores }) {
-  const weights = softmax(scores);
-  const steps = V.map((v, j) => v.map((entry) => weights[j] * entry));
-  const delta = E.map((_, d) => sum(steps.map((step) => step[d])));
-  return { weights, steps, delta, moved: E.map((entry, d) => entry + delta[d]) };
+  const weights = softmax(scores), moved = path(E, V, weights).at(-1);
+  return { weights, moved, delta: moved.map((entry, d) => entry - E[d]) };
 }
 
 // Where the arrows of some weights end, one after the other, beginning with the word itself.
@@ -16,7 +14,7 @@ function path(E, V, weights) {
 const LEAST = -4, MOST = 8;
 
 // The scores with which word j has a certain weight, and the other weights keep their proportions: its own score moves,
-// and where that would leave the sliders, the others move instead.
+// and where that would leave the scale, the others move instead.
 function scoresFor({ scores }, j, weight) {
   const within = (score) => Math.max(LEAST, Math.min(MOST, score));
   const others = Math.log(sum(scores.filter((_, k) => k !== j).map(Math.exp)));
@@ -34,7 +32,7 @@ function weightAt({ E, V, scores }, j, point) {
   return dot(line, point.map((entry, d) => entry - start[d])) / dot(line, line);
 }
 
-const FRAME = { left: 34, top: 22, size: 288 };
+const ROW = 52; // for the bar of a word, in units of its drawing
 
 // The plane in which all that can be reached is seen: `at` and `from` lead into the drawing and back.
 function drawPlane({ tokens, asker, axes, spots, E, V }) {
@@ -42,23 +40,20 @@ function drawPlane({ tokens, asker, axes, spots, E, V }) {
   const bounds = E.map((_, d) => [Math.min, Math.max].map((end) => end(...seen.map((point) => point[d]))));
   const span = Math.max(...bounds.map(([low, high]) => high - low)) + 1;
   const [first, lowest] = bounds.map(([low, high]) => (low + high - span) / 2);
-  const { left, top, size } = FRAME, unit = size / span, bottom = top + size;
+  const left = 34, top = 22, size = 288, unit = size / span, bottom = top + size;
   const at = ([x, y]) => [left + (x - first) * unit, bottom - (y - lowest) * unit];
   const from = ([x, y]) => [first + (x - left) / unit, lowest + (bottom - y) / unit];
   const plane = drawing("svg", {
     viewBox: "0 0 328 348", class: "attn-scene", role: "group",
     "aria-label": `The word ${asker} moved by the values of ${tokens.join(", ")}`,
   });
-  for (let i = Math.ceil(first); i <= first + span; i++) {
-    const [x] = at([i, 0]);
-    plane.append(drawing("line", { x1: x, x2: x, y1: top, y2: bottom, class: i === 0 ? "attn-axis" : "attn-grid" }),
-      lettering(x, bottom + 16, "attn-tick", format(i, 0)));
-  }
-  for (let i = Math.ceil(lowest); i <= lowest + span; i++) {
-    const [, y] = at([0, i]);
-    plane.append(drawing("line", { x1: left, x2: left + size, y1: y, y2: y, class: i === 0 ? "attn-axis" : "attn-grid" }),
-      lettering(left - 14, y + 4, "attn-tick", format(i, 0)));
-  }
+  [first, lowest].forEach((low, d) => {
+    for (let i = Math.ceil(low); i <= low + span; i++) {
+      const [x, y] = at([i, i]), along = d ? `M${left},${y}h${size}` : `M${x},${top}v${size}`;
+      plane.append(drawing("path", { d: along, class: i === 0 ? "attn-axis" : "attn-grid" }),
+        lettering(d ? left - 14 : x, d ? y + 4 : bottom + 16, "attn-tick", format(i, 0)));
+    }
+  });
   plane.append(lettering(left + size / 2, bottom + 33, "attn-plane-label", `${axes[0]} →`),
     drawing("text", { x: left - 18, y: 13, class: "attn-plane-label" }, `↑ ${axes[1]}`));
   Object.entries(spots).forEach(([name, spot]) => {
@@ -69,10 +64,19 @@ function drawPlane({ tokens, asker, axes, spots, E, V }) {
   return { plane, at, from };
 }
 
-// A name at the side to which its arrow leads.
-function beside(right, name) {
-  const [x, anchor] = right ? [14, "start"] : [-14, "end"];
-  return drawing("text", { x, y: 5, class: "attn-value-label", "text-anchor": anchor }, name);
+// The bar of a word's weight, which is taken by its end, below the word and its score.
+function weightBar(token, j, wide, pull) {
+  const y = ROW * j + 34, long = wide - 50, bar = drawing("rect", { y: y - 8, height: 16, class: "attn-share" });
+  const text = (x, up, name = "") => drawing("text", { x, y: y + up, class: name, "text-anchor": "end" });
+  const weight = text(wide, 5), score = text(long, -16, "attn-tick");
+  const name = drawing("text", { y: y - 16, class: "attn-value-label" }, token);
+  const end = pull(`weight of ${token}`, j, ([x]) => x / long, drawing("circle", { r: 8, class: "attn-knob" }));
+  const set = (share) => {
+    put(bar, { width: share * long });
+    weight.textContent = format(share);
+    end.set([share * long, y], share);
+  };
+  return { nodes: [name, score, weight, bar, end.group], score, set, held: end.held };
 }
 
 function build({ read, change, reset, line, tell, draw }) {
@@ -83,42 +87,43 @@ function build({ read, change, reset, line, tell, draw }) {
     const point = drawing("circle", { r: 4, class: `attn-place${more}` });
     const set = (ends) => {
       arrows.forEach((arrow, j) => arrow.set(ends[j], ends[j + 1]));
-      const [cx, cy] = ends.at(-1);
-      put(point, { cx, cy });
+      put(point, { transform: `translate(${ends.at(-1)})` });
     };
     return { nodes: [...arrows.map((arrow) => arrow.group), point], set };
   };
   const ghost = trail(" attn-ghost"), now = trail("");
-  const weigh = (j, weight) => change({ scores: scoresFor(read(), j, weight) });
-  const knobs = tokens.map((token, j) => handle({
-    label: `${token}: weight`,
-    onMove: (place) => weigh(j, weightAt(read(), j, from(place))),
-    onStep: ([right, up]) => weigh(j, softmax(read().scores)[j] + 0.02 * (right + up)),
-  }, drawing("circle", { r: 9, class: "attn-grip" }), beside(V[j][0] > 0, token)));
-  plane.append(...ghost.nodes, ...knobs.filter((_, j) => dot(V[j], V[j])).map(({ group }) => group), ...now.nodes);
-  const scores = tokens.map((token, j) => slider({
-    label: token, min: LEAST, max: MOST, step: 0.1, className: "attn-key", show: (number) => format(number, 1),
-    onInput: (number) => change({ scores: read().scores.with(j, number) }),
-  }));
-  const bars = scores.map((score) => barRow("attn-scored", score.row));
+  const pull = (label, j, weightOf, ...marks) => {
+    const weigh = (weight) => change({ scores: scoresFor(read(), j, weight) });
+    const onStep = ([right, up]) => weigh(softmax(read().scores)[j] + 0.02 * (right + up));
+    return handle({ label, onMove: (place) => weigh(weightOf(place)), onStep }, ...marks);
+  };
+  const tips = tokens.map((token, j) => { // a name is at the side to which its arrow leads
+    const [x, anchor] = V[j][0] > 0 ? [14, "start"] : [-14, "end"];
+    return pull(`arrow of ${token}`, j, (place) => weightAt(read(), j, from(place)),
+      drawing("circle", { r: 9, class: "attn-grip" }),
+      drawing("text", { x, y: 5, class: "attn-value-label", "text-anchor": anchor }, token));
+  });
+  plane.append(...ghost.nodes, ...tips.filter((_, j) => dot(V[j], V[j])).map(({ group }) => group), ...now.nodes);
+  const wide = sceneWidth() > 400 ? 250 : 330, bars = tokens.map((token, j) => weightBar(token, j, wide, pull));
+  const scene = drawing("svg", {
+    viewBox: `-10 0 ${wide + 10} ${ROW * tokens.length}`, class: "attn-scene", role: "group", "aria-label": "Weights",
+  }, ...bars.flatMap(({ nodes }) => nodes));
 
-  draw(box("attn-panes",
-    box("attn-beside", caption("Pull the end of an arrow, a value times its weight."), plane),
-    box("attn-beside", caption(`Score of each word for “${asker}”, and its weight:`), ...bars.map((bar) => bar.row),
-      line, reset)));
+  draw(caption("Each arrow is a value times its weight. Pull the end of an arrow, or of a bar."),
+    box("attn-panes attn-areas", plane, box("attn-beside", scene, line, reset)));
 
   const glide = gliding((weights) => {
     const ends = path(E, V, weights).map(at);
     now.set(ends);
-    knobs.forEach(({ set }, j) => set(ends[j + 1], weights[j]));
-    bars.forEach((bar, j) => bar.set(weights[j]));
+    tips.forEach(({ set }, j) => set(ends[j + 1], weights[j]));
+    bars.forEach(({ set }, j) => set(weights[j]));
   });
 
   return (state, before) => {
     const { weights, delta, moved } = move(state);
     ghost.set(path(E, V, softmax((before ?? state).scores)).map(at));
-    glide(weights, knobs.some((knob) => knob.held()));
-    scores.forEach((score, j) => score.set(state.scores[j]));
+    glide(weights, [...tips, ...bars].some((end) => end.held()));
+    bars.forEach(({ score }, j) => (score.textContent = `score ${format(state.scores[j], 1)}`));
     const away = Object.entries(spots).map(([name, spot]) =>
       [Math.hypot(...spot.map((entry, d) => entry - moved[d])), name]);
     const [near, name] = away.sort(([a], [b]) => a - b)[0];

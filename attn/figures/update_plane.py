@@ -8,7 +8,7 @@ from attn.figures.base import Explorable, Named, Shaped, Words, listed
 
 
 class UpdatePlane(Explorable):
-    """A word in the plane, moved by the weighted sum of the values it attends to.
+    """A word in the plane, moved by the weighted sum of values; the reader pulls at the weights.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ function build({ read, change, reset, line, tell, draw }) {
     glide([steps], knob.held() || playing);
     const inside = walks.filter((places) => Math.abs(places[steps]) <= Math.sqrt(steps)).length;
     tell(`${entries(steps)}: the root mean square of the ${WALKS} dot products is `
-      + `${format(spread(walks, steps))}; √dₖ is ${format(Math.sqrt(steps))}. ${inside} of ${WALKS} lie in the band ±√dₖ.`);
+      + `${format(spread(walks, steps))}; √d_k is ${format(Math.sqrt(steps))}. ${inside} of ${WALKS} lie in the band ±√d_k.`);
   };
 }
 
