@@ -72,7 +72,6 @@ class SmolLM2Reader(Explorable):
         A head, the token that asks and the one at which it may not look.
     """
 
-    _name = "smollm2_reader"
     _builds_on = ("windows.js",)
 
     texts = traitlets.List(traitlets.List(traitlets.Unicode(), minlen=2, maxlen=2), minlen=1)

@@ -6,7 +6,7 @@ import numpy as np
 import traitlets
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Place, Words, check_finite, listed
+from attn.figures.base import Explorable, Place, Words, check_finite, check_range, listed
 from attn.parameters import TransformerConfig, shapes
 from attn.transformer import decoder
 
@@ -49,7 +49,6 @@ class SentenceStepper(Explorable):
         "layer 1 / attention / W_Q / 0", a row, a column, and the number.
     """
 
-    _name = "stepper"
     _builds_on = ("machine.js", "loom.js")
 
     params = traitlets.Dict()
@@ -89,9 +88,8 @@ class SentenceStepper(Explorable):
             if len(tokens) > config.n_positions:
                 told = f"{' '.join(tokens)!r} has {len(tokens)}"
                 raise traitlets.TraitError(f"the model reads at most {config.n_positions} words, but {told}")
-        for name, size in {"step": FIRST + A_LAYER * config.n_layers + LAST, "head": config.n_heads}.items():
-            if not 0 <= state[name] < size:
-                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {state[name]}")
+        check_range(state, 0, FIRST + A_LAYER * config.n_layers + LAST - 1, "step")
+        check_range(state, 0, config.n_heads - 1, "head")
         known = sizes_of(config, len(state["tokens"]))
         for one in state["changes"]:
             if not _is_change(one, known):
