@@ -5,7 +5,7 @@ import traitlets
 
 from attn.figures.base import Explorable, Number, check_heads, check_range
 from attn.interventions import head_names
-from attn.parameters import TransformerConfig, flat, shapes
+from attn.parameters import TransformerConfig, flat, nested, shapes
 
 RULES = ["one back", "itself", "the first"]
 TASKS = {  # names of rules and edges are those of trainer.js
@@ -124,13 +124,10 @@ class PressTrain(Explorable):
         """What was trained when it stopped last, as `decoder` and `encoder` take it: nested dict of arrays."""
         if not self.trained:
             raise ValueError("nothing has been trained yet: press Train in the figure first")
-        nested = {}
-        for path, shape in flat(shapes(self.config)):
-            inner = nested
-            for name in path[:-1]:
-                inner = inner.setdefault(name, {})
-            inner[path[-1]] = np.frombuffer(self.trained["/".join(path)]).reshape(shape).copy()
-        return nested
+        return nested(
+            (path, np.frombuffer(self.trained["/".join(path)]).reshape(shape).copy())
+            for path, shape in flat(shapes(self.config))
+        )
 
     def describe(self):
         held = "".join(
