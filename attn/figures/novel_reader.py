@@ -76,7 +76,7 @@ class NovelReader(Explorable):
         The token to whose logit heads and MLPs are said to add; default: the likeliest, -1.
     """
 
-    _builds_on = ("machine.js", "bytepairs.js", "reading.js")
+    _builds_on = ("machine.js", "bytepairs.js", "reading.js", "tokens.js")
 
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())

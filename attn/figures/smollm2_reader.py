@@ -72,7 +72,7 @@ class SmolLM2Reader(Explorable):
         A head, the token that asks and the one at which it may not look.
     """
 
-    _builds_on = ("windows.js",)
+    _builds_on = ("windows.js", "tokens.js")
 
     texts = traitlets.List(traitlets.List(traitlets.Unicode(), minlen=2, maxlen=2), minlen=1)
     text = traitlets.Unicode()
