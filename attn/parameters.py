@@ -190,13 +190,24 @@ def shapes(config):
     }
 
 
-def flat(nested, path=()):
+def flat(whole, path=()):
     """Yield the path and the value of each entry of nested dicts: ("layer 1", "mlp", "W_1") and what stands there."""
-    for name, part in nested.items():
+    for name, part in whole.items():
         if isinstance(part, dict):
             yield from flat(part, (*path, name))
         else:
             yield (*path, name), part
+
+
+def nested(entries):
+    """Return the nested dicts of which `flat` yields these paths and values."""
+    whole = {}
+    for (*way, name), value in entries:
+        part = whole
+        for step in way:
+            part = part.setdefault(step, {})
+        part[name] = value
+    return whole
 
 
 def save(file, params):
@@ -206,15 +217,8 @@ def save(file, params):
 
 def load(file):
     """Return what `save` wrote: nested dicts of arrays."""
-    nested = {}
     with np.load(file) as arrays:
-        for path, array in arrays.items():
-            *way, name = path.split("/")
-            part = nested
-            for step in way:
-                part = part.setdefault(step, {})
-            part[name] = array
-    return nested
+        return nested((path.split("/"), array) for path, array in arrays.items())
 
 
 @functools.cache

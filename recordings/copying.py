@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Forbid, TransformerConfig, decoder, init_transformer
+from attn import Forbid, decoder, init_transformer
 from attn.course.corpora import repeated
 from attn.course.recordings import mean_losses, record
 from attn.training import train
-from recordings import gradients, share_right
+from recordings import gradients, share_right, toy
 
 SOURCE = "the toy rows attn.course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
@@ -29,10 +29,7 @@ TEST = repeated(np.random.default_rng(99), 200)
 
 def sizes(options):
     usual = {"d_model": 64, "n_heads": 4, "max_distance": 8}
-    return TransformerConfig(
-        vocab_size=20, d_ff=0, positions="relative", activation="relu", biases="mlp", unembedding="separate",
-        **(usual | options),
-    )  # fmt: skip
+    return toy(vocab_size=20, d_ff=0, positions="relative", **usual | options)
 
 
 def no_look(back):

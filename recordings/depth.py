@@ -10,12 +10,12 @@ from itertools import product
 
 import numpy as np
 
-from attn import TransformerConfig, causal_mask, init_transformer, multi_head_attention
+from attn import causal_mask, init_transformer, multi_head_attention
 from attn.course.corpora import fortunes
 from attn.course.recordings import mean_losses, record
 from attn.layers import embedding, feed_forward, layer_norm, linear
 from attn.training import batches, train
-from recordings import gradients, share_right
+from recordings import gradients, share_right, toy
 
 SOURCE = "the toy sentences attn.course.corpora.fortunes, seed 0"
 STEPS, EVERY, SEEDS = 1000, 50, range(5)
@@ -31,10 +31,7 @@ KNOWABLE = slice(3, 5)  # where in what is to be guessed "she" or "he", and "smi
 
 
 def sizes(n_layers):
-    return TransformerConfig(
-        vocab_size=len(CORPUS.words), d_model=32, n_heads=4, n_layers=n_layers, d_ff=64, n_positions=8,
-        activation="relu", biases="mlp", unembedding="separate",
-    )  # fmt: skip
+    return toy(vocab_size=len(CORPUS.words), n_heads=4, n_layers=n_layers, d_ff=64, n_positions=8)
 
 
 def attention(a, X):

@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import Tape, TransformerConfig, encoder, init_transformer
+from attn import Tape, encoder, init_transformer
 from attn.course.corpora import coreference
 from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
+from recordings import toy
 
 SOURCE = "the toy sentences attn.course.corpora.coreference, seed 0"
 EVERY, SEEDS = 100, range(5)
@@ -22,10 +23,7 @@ AT_IT = np.arange(10) == 7  # where "it" stands
 
 
 def sizes(n_layers, d_ff):
-    return TransformerConfig(
-        vocab_size=len(CORPUS.words), d_model=32, n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="sinusoid",
-        activation="relu", biases="mlp", unembedding="separate",
-    )  # fmt: skip
+    return toy(vocab_size=len(CORPUS.words), n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="sinusoid")
 
 
 def gradients(config, params, sentences, answers):

@@ -10,9 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from attn import Forbid, Tape, TransformerConfig, decoder, encoder, init_transformer
+from attn import Forbid, Tape, decoder, encoder, init_transformer
 from attn.course.recordings import mean_losses, record
 from attn.training import cross_entropy, train
+from recordings import toy
 
 SOURCE = "random letters"
 EVERY, SEEDS, STEPS = 100, range(5), 1500
@@ -82,12 +83,8 @@ KINDS |= {
 
 def sizes(way, n_layers, **others):
     """Return the config of a way; `others` are other sizes than those of most models."""
-    of_most = {"d_model": 32, "n_heads": 2, "d_ff": 64}
-    return TransformerConfig(
-        vocab_size=LETTERS, n_layers=n_layers, **of_most | others,
-        **WAYS["relative, far" if way in ALIBI else way],
-        activation="relu", biases="mlp", unembedding="separate",
-    )  # fmt: skip
+    told = WAYS["relative, far" if way in ALIBI else way]
+    return toy(vocab_size=LETTERS, n_layers=n_layers, **{"n_heads": 2, "d_ff": 64} | others, **told)
 
 
 def without_places(batch, places):

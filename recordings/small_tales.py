@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import TransformerConfig, decoder, init_transformer
+from attn import decoder, init_transformer
 from attn.course.corpora import tales
 from attn.course.recordings import mean_losses, record
 from attn.training import batches, cross_entropy, train
-from recordings import gradients
+from recordings import gradients, toy
 
 SOURCE = "the toy tales attn.course.corpora.tales, seed 0"
 STEPS, EVERY, SEEDS = 600, 25, range(10)
@@ -23,10 +23,7 @@ HE_OR_SHE, SAD_OR_GLAD = 9, 11  # places in what is to be guessed
 
 
 def sizes(n_layers, d_ff):
-    return TransformerConfig(
-        vocab_size=len(CORPUS.words), d_model=32, n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="relative",
-        activation="relu", biases="mlp", unembedding="separate",
-    )  # fmt: skip
+    return toy(vocab_size=len(CORPUS.words), n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="relative")
 
 
 def evaluate(config, params):

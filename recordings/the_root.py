@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from attn import TransformerConfig, decoder, init_transformer
+from attn import decoder, init_transformer
 from attn.course.corpora import repeated
 from attn.course.recordings import mean_losses, record
 from attn.training import train
-from recordings import gradients
+from recordings import gradients, toy
 
 SOURCE = "the toy rows attn.course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
@@ -29,10 +29,7 @@ KINDS = {  # what scores are divided by, what W_Q and W_K are first multiplied b
 
 def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
     """Return the losses."""
-    config = TransformerConfig(
-        vocab_size=20, d_model=32, n_heads=1, d_k=256, d_ff=0, n_layers=2, positions="relative", activation="relu",
-        biases="mlp", unembedding="separate", scale=1 / divisor,
-    )  # fmt: skip
+    config = toy(vocab_size=20, n_heads=1, d_k=256, d_ff=0, n_layers=2, positions="relative", scale=1 / divisor)
     rng = np.random.default_rng(seed)
     params = init_transformer(rng, config, dtype=np.float64)
     for layer in ("layer 1", "layer 2"):

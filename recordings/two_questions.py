@@ -9,12 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from attn import Tape, Trace, TransformerConfig, decoder, init_transformer
+from attn import Tape, Trace, decoder, init_transformer
 from attn.course.corpora import two_relations
 from attn.course.recordings import mean_losses, record
 from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
+from recordings import toy
 
 SOURCE = "the toy rows attn.course.corpora.two_relations, seed 0; many rows: seeds 0 to 15"
 EVERY, SEEDS = 100, range(5)
@@ -32,10 +33,8 @@ def rows_to_learn_from(n_draws):
 
 
 def sizes(n_heads, d_ff):
-    return TransformerConfig(
-        vocab_size=len(CORPUS.words), d_model=32, n_heads=n_heads, n_layers=1, d_ff=d_ff, positions="relative",
-        activation="relu", biases="mlp", unembedding="none",
-    )  # fmt: skip
+    sizes = {"vocab_size": len(CORPUS.words), "n_heads": n_heads, "n_layers": 1, "d_ff": d_ff}
+    return toy(**sizes, positions="relative", unembedding="none")
 
 
 def answer(config, params, rows):

@@ -488,8 +488,8 @@ UNFIT = [  # a change, the page's sentence, Python's
     ({"seed": -1}, "seed must be a whole number from 0 to 4,294,967,295, but is -1.", "seed must be from 0"),
     ({"seed": 2**32}, "seed must be a whole number from 0 to 4,294,967,295, but is 4294967296.", "seed must be from"),
     ({"forbidden": "all"}, "“all” cannot be forbidden.", "'all' cannot be forbidden, but one back in layer 1"),
-    ({"held": {"L3H1": "off"}}, "There is no head L3H1.", "heads are L1H1 to L2H4, but there is 'L3H1'"),
-    ({"held": {"L1H5": "off"}}, "There is no head L1H5.", "heads are L1H1 to L2H4, but there is 'L1H5'"),
+    ({"held": {"L3H1": "off"}}, "There is no head L3H1.", "heads are L1H1 to L2H4, but there is L3H1"),
+    ({"held": {"L1H5": "off"}}, "There is no head L1H5.", "heads are L1H1 to L2H4, but there is L1H5"),
     ({"held": {"L1H1": "constructor"}}, "A head cannot be held to “constructor”.", "but not 'constructor'"),
 ]
 

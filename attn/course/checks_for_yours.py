@@ -182,7 +182,7 @@ CACHE = "with a cache the outputs are off by {off}: do new tokens get the next p
 PADDING = "a row changes by {off} beside a longer one: is padding hidden? Where do places begin? Are values turned?"
 HIDDEN = "a hidden key changes outputs by {off}: is True what is hidden? Is the mask added as 0 and 1?"
 CAUSAL = "the causal mask gives another result, off by {off}: does it hide the upper triangle, where rows ask?"
-CORNER = "two new queries for six keys are off by {off}: the last must see all keys; align the mask bottom right"
+CORNER = "two new queries for six keys are off by {off}: the last query must see all keys; align the mask bottom right"
 GROUPS = "query heads get the keys of another group, off by {off}: heads 0 and 1 share the first (repeat_interleave)"
 
 
@@ -232,12 +232,7 @@ def _hidden(run, Q, K, V, past, near):
     K_2, V_2 = K.copy(), V.copy()
     K_2[..., -1, :], V_2[..., -1, :] = 5 * Q[..., -2, :], 50
     before, after = run(Q, K, V, past)[..., :-1, :], run(Q, K_2, V_2, past)[..., :-1, :]
-    _same(
-        after,
-        before,
-        near,
-        "a hidden key changes outputs by {off}: is True what is hidden? Is the mask added as 0 and 1?",
-    )
+    _same(after, before, near, HIDDEN)
 
 
 def _allowed(run, Q, K, V, past, near):
@@ -280,10 +275,7 @@ def _causal(causal, Q, K, V, past, near):
 
 
 def _corner(causal, Q, K, V, past, near):
-    told = (
-        "two new queries for six keys are off by {off}: the last query must see all keys; align the mask bottom right"
-    )
-    _same(causal(Q[..., -2:, :], K, V), exact(Q[..., -2:, :], K, V, past[-2:]), near, told)
+    _same(causal(Q[..., -2:, :], K, V), exact(Q[..., -2:, :], K, V, past[-2:]), near, CORNER)
 
 
 def _groups(run, Q, K, V, near):

@@ -10,7 +10,7 @@ import numpy as np
 from attn.attention import softmax
 from attn.bytepairs import Tokenizer
 from attn.interventions import ReplaceValues, Trace
-from attn.parameters import TransformerConfig
+from attn.parameters import TransformerConfig, nested
 from attn.transformer import decoder
 
 FOLDER = files("attn") / "data" / "novels"
@@ -70,15 +70,8 @@ def quantize(params):
 
 def dequantize(flat):
     """Return nested parameters, float32, of what `quantize` made."""
-    params = {}
-    for path in flat:
-        *way, name = path.split("/")
-        if name != "scale":
-            part = params
-            for step in way:
-                part = part.setdefault(step, {})
-            part[name] = flat[path] * flat.get(f"{path}/scale", np.float32(1))
-    return params
+    arrays = {path: array for path, array in flat.items() if not path.endswith("/scale")}
+    return nested((path.split("/"), array * flat.get(f"{path}/scale", np.float32(1))) for path, array in arrays.items())
 
 
 def model_file(number=SHIPPED):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attn.parameters import TransformerConfig, flat, shapes
+from attn.parameters import TransformerConfig, flat, nested, shapes
 
 # What this package calls a module, and what files do: a GGUF file, and in a folder a Llama, a GPT-2 and a BERT.
 MODULES = {
@@ -117,19 +117,16 @@ def model_of(said, arrays, modules, in_halves):
     params, config
         As from `read_model`.
     """
-    config, unread, params = _family(said).config(said), dict(arrays), {}
+    config, unread, found = _family(said).config(said), dict(arrays), {}
     for path, shape in flat(shapes(config)):
         name = _their_name(path, modules)
         array = unread.pop(name, np.empty(0))
         if array.size != math.prod(shape):
             raise ValueError(f"{name} of this model should have {math.prod(shape)} numbers, but has {array.size}")
-        part = params
-        for key in path[:-1]:
-            part = part.setdefault(key, {})
-        part[path[-1]] = _ours(array, path[-1], shape, in_halves and config.positions == "rotary")
+        found[path] = _ours(array, path[-1], shape, in_halves and config.positions == "rotary")
     if unread:
         raise ValueError(f"this model has {next(iter(unread))}, with which nothing is computed here")
-    return params, config
+    return nested(found.items()), config
 
 
 def as_neighbours(heads):

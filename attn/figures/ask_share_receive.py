@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Bool, Enum, Int, List, TraitError, Unicode
 
 from attn.attention import scaled_dot_product_attention
-from attn.figures.base import Explorable, Number, Shaped, Words, listed
+from attn.figures.base import Explorable, Number, Shaped, Words, check_range, listed
 
 ADDED = ["", "temperature", "length", "mask", "learning"]
 
@@ -46,7 +46,6 @@ class AskShareReceive(Explorable):
         Figures of a page that have the same word here have the same arrow; "" for none.
     """
 
-    _name = "ask_share_receive"
     _builds_on = ("ask.js",)
 
     tokens = Words("n")
@@ -70,8 +69,7 @@ class AskShareReceive(Explorable):
             raise TraitError(f"temperature must be above zero, but is {state['temperature']}")
         if state["d_k"] < 1:
             raise TraitError(f"d_k must be at least 1, but is {state['d_k']}")
-        if not 1 <= state["panes"] <= 3:
-            raise TraitError(f"panes must be from 1 to 3, but is {state['panes']}")
+        check_range(state, 1, 3, "panes")
         for name, word in {"learns": state["learns"], "puzzle": "".join(state["puzzle"][:1])}.items():
             if word and word not in state["tokens"]:
                 raise TraitError(f"{name} needs one of {', '.join(state['tokens'])}, but names {word!r}")

@@ -21,8 +21,6 @@ class AttentionExplorer(Explorable):
         Whether a word sees only itself and earlier words.
     """
 
-    _name = "attention"
-
     tokens = Words("n")
     Q = Shaped("n d_k")
     K = Shaped("n d_k")

@@ -45,6 +45,13 @@ def check_heads(heads, known):
         raise traitlets.TraitError(f"heads are {known[0]} to {known[-1]}, but there is {', '.join(unknown)}")
 
 
+def check_range(state, least, most, *names):
+    """Refuse numbers of a state that are not from the least to the most."""
+    for name in names:
+        if not least <= state[name] <= most:
+            raise traitlets.TraitError(f"{name} must be from {least} to {most}, but is {state[name]}")
+
+
 def check_axes(traits, state):
     """Refuse sizes that differ along an axis of the same name, and positions that are not on their axis."""
     found = {}  # by axis and size, the names of the traits: {"n": {5: ["tokens", "Q"]}}
@@ -128,7 +135,7 @@ class Number(traitlets.Float):
 class Explorable(anywidget.AnyWidget):
     """Base class: a widget that also shows itself as HTML where no kernel runs.
 
-    A figure says its `_name`, which is that of its JavaScript as well, and the files that this builds on besides
+    The `_name` of a figure is that of its module and of its JavaScript; it says the files that this builds on besides
     common.js. Its traits are what it shows, in the order of its positional arguments. They are checked together, after
     each change or at the end of a `with figure.hold_trait_notifications():`; a change that does not fit is taken back.
     """
@@ -141,7 +148,8 @@ class Explorable(anywidget.AnyWidget):
 
     def __init_subclass__(cls, **kwargs):
         """Send all traits of a figure to its page, and have them checked together."""
-        if "_name" in vars(cls):  # a figure, and not the class that anywidget derives from it for each instance
+        if Explorable in cls.__bases__:  # a figure, and not the class that anywidget derives from it for each instance
+            cls._name = cls.__module__.rpartition(".")[2]
             traits = {name: value for name, value in vars(cls).items() if isinstance(value, traitlets.TraitType)}
             for trait in traits.values():
                 trait.tag(sync=True)

@@ -40,10 +40,9 @@ function build({ read, change, reset, line, tell, draw }) {
   }, drawing("circle", { r: 9, class: "attn-knob" }));
   put(grip.group, { "aria-valuemin": 0, "aria-valuemax": 1 });
   const titles = [[["the heads’ mixtures"], left], [["W", drawing("tspan", { dy: 3, "font-size": 9 }, "O")], middle], [["update"], right]];
-  const scene = drawing("svg", {
-    viewBox: `0 0 ${wide} ${end + tall + 4}`, class: "attn-scene", role: "group",
-    "aria-label": "A row of numbers for each head, times its block of rows of W_O; the products are added up",
-  }, ...titles.map(([title, x]) => drawing("text", { x, y: 14, class: "attn-tick" }, ...title)),
+  const scene = movingScene(`0 0 ${wide} ${end + tall + 4}`,
+    "A row of numbers for each head, times its block of rows of W_O; the products are added up",
+    ...titles.map(([title, x]) => drawing("text", { x, y: 14, class: "attn-tick" }, ...title)),
     ...[...rows, ...blocks, ...written, sums].map((one) => one.group), ...times, ...equals, ...pluses, together, grip.group);
   const way = choice({
     legend: "The heads", labels: ["side by side", "each with its own block"], onChoose: (i) => change({ apart: i }),

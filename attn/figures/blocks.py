@@ -1,9 +1,8 @@
 """Heads side by side, or added up: one product in blocks."""
 
 import numpy as np
-import traitlets
 
-from attn.figures.base import Explorable, Number, Place, Shaped
+from attn.figures.base import Explorable, Number, Place, Shaped, check_range
 
 
 class BlocksExplorer(Explorable):
@@ -20,16 +19,13 @@ class BlocksExplorer(Explorable):
         The entry of the update whose sum is written out.
     """
 
-    _name = "blocks"
-
     mixtures = Shaped("n_heads d_v")
     W_O = Shaped("n_heads d_v d_model")
     apart = Number(0.0)
     entry = Place("d_model")
 
     def check(self, state):
-        if not 0 <= state["apart"] <= 1:
-            raise traitlets.TraitError(f"apart must be from 0 to 1, but is {state['apart']}")
+        check_range(state, 0, 1, "apart")
 
     @property
     def updates(self):

@@ -12,23 +12,18 @@ function workOf(n) {
 
 function build({ read, change, reset, line, tell, draw }) {
   const play = player({ last: LONGEST - 1, now: () => read().n_tokens - 1, goTo: (i) => change({ n_tokens: i + 1 }) });
-  const go = (n) => {
-    play.stop();
-    change({ n_tokens: Math.max(1, Math.min(LONGEST, n)) });
-  };
   const unit = SIDE / LONGEST, second = SIDE + 26;
   const corner = handle({
     label: "tokens written",
-    onMove: ([x, y]) => go(Math.round((x + y) / 2 / unit)),
-    onStep: ([right, up]) => go(read().n_tokens + right + up),
+    onMove: ([x, y]) => play.go(Math.round((x + y) / 2 / unit) - 1),
+    onStep: ([right, up]) => play.go(read().n_tokens - 1 + right + up),
   }, drawing("circle", { cx: 7, cy: 7, r: 7, class: "attn-grip" }));
   const [anew, masked, kept, fresh, ghost] = ["anew", "masked", "kept", "anew", "ghost"].map((name) =>
     drawing("path", { class: `attn-${name}` }));
   const text = (x, words) => drawing("text", { x, y: -8, class: "attn-word" }, words);
-  const scene = drawing("svg", {
-    viewBox: `-4 -26 ${2 * SIDE + 48} ${SIDE + 50}`, class: "attn-scene", role: "group",
-    "aria-label": "Two tables of pairs: on the left all of it is computed at this step, on the right its last row.",
-  }, masked, anew, kept, fresh, ghost, text(0, "everything anew"), text(second, "with a cache"), corner.group);
+  const scene = movingScene(`-4 -26 ${2 * SIDE + 48} ${SIDE + 50}`,
+    "Two tables of pairs: on the left all of it is computed at this step, on the right its last row.",
+    masked, anew, kept, fresh, ghost, text(0, "everything anew"), text(second, "with a cache"), corner.group);
   const tallies = ["rows, anew", "with a cache", "pairs, anew", "with a cache"].map(countedBar);
   draw(caption("Orange: computed at this step. Pull the corner, or let it write."),
     box("attn-panes attn-areas", scene, box("attn-beside attn-tallies",

@@ -16,8 +16,6 @@ class CacheExplorer(Explorable):
         How many tokens have been written, from 1 to 20.
     """
 
-    _name = "cache"
-
     n_tokens = Int(5, min=1, max=MOST)
 
     @property

@@ -12,7 +12,7 @@ function vectorOf(place, entries) {
 }
 
 const NAMES = ["one", "other"];
-const HIGH = 50, BAR = { y: 146, half: 155 };
+const VIEW = "0 0 340 190", HIGH = 50, BAR = { y: 146, half: 155 };
 
 function clock(x, radius, speed) {
   const hands = NAMES.map((name) => drawing("line", { class: `attn-hand attn-hand-${name}` }));
@@ -42,8 +42,6 @@ function build({ read, change, reset, line, tell, draw }) {
       drawing("circle", { r: 10, class: `attn-hand-${name}` }), names[i]]),
     read: () => [read().one, read().other], onMove: ([one, other]) => change({ one, other }),
   });
-  const scene = (name, ...nodes) =>
-    drawing("svg", { viewBox: "0 0 340 190", class: "attn-scene", role: "group", "aria-label": name }, ...nodes);
   const bar = drawing("rect", { y: BAR.y - 8, height: 16, class: "attn-amount" });
   const was = drawing("line", { y1: BAR.y - 12, y2: BAR.y + 12, class: "attn-was" });
   const total = lettering(170, 182, "attn-plane-label");
@@ -51,10 +49,10 @@ function build({ read, change, reset, line, tell, draw }) {
   draw(
     box("attn-panes",
       box("attn-beside", caption("Move a place along the line, or both by the ring between them."),
-        scene("Two places on a line", ...words.nodes)),
+        movingScene(VIEW, "Two places on a line", ...words.nodes)),
       box("attn-beside", caption("A clock for each two entries: how far its hand turns at each place, and its share of "
         + "the dot product."),
-        scene(`${pairs} clocks`, ...clocks.flatMap(({ nodes }) => nodes),
+        movingScene(VIEW, `${pairs} clocks`, ...clocks.flatMap(({ nodes }) => nodes),
           drawing("path", { d: `M15,${BAR.y}h${2 * BAR.half}m${-BAR.half},-12v24`, class: "attn-axis" }), bar, was, total))),
     line, reset);
 

@@ -2,7 +2,7 @@
 
 import traitlets
 
-from attn.figures.base import Explorable
+from attn.figures.base import Explorable, check_range
 from attn.positions import sinusoid
 
 
@@ -18,17 +18,13 @@ class ClockExplorer(Explorable):
         How many entries a vector has: even, at most 12.
     """
 
-    _name = "clocks"
-
     one = traitlets.Int(10)
     other = traitlets.Int(13)
     last = traitlets.Int(100)
     entries = traitlets.Int(8, min=2, max=12)
 
     def check(self, state):
-        for name in ("one", "other"):
-            if not 0 <= state[name] <= state["last"]:
-                raise traitlets.TraitError(f"{name} must be from 0 to {state['last']}, but is {state[name]}")
+        check_range(state, 0, state["last"], "one", "other")
         if state["entries"] % 2:
             raise traitlets.TraitError(f"entries must be even, but is {state['entries']}")
 

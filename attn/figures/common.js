@@ -43,6 +43,11 @@ function drawing(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A drawing in which something can be moved.
+function movingScene(viewBox, label, ...nodes) {
+  return drawing("svg", { viewBox, class: "attn-scene", role: "group", "aria-label": label }, ...nodes);
+}
+
 // Text in a drawing, its middle at x.
 function lettering(x, y, className, text = "") {
   return drawing("text", { x, y, class: className, "text-anchor": "middle" }, text);
@@ -181,7 +186,7 @@ function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
 }
 
 // A button that goes once through all places up to the last, and there at once for a reader who asked for no motion;
-// pressed on the way, it stops, as `stop` does.
+// pressed on the way, it stops, as `stop` does. `go` stops at a place.
 function player({ last, now, goTo, milliseconds = 4000 }) {
   let run = 0, plays = false;
   const stop = () => {
@@ -201,7 +206,11 @@ function player({ last, now, goTo, milliseconds = 4000 }) {
       if (place === last) stop();
     }, (milliseconds * (last - from)) / last);
   });
-  return { press, stop };
+  const go = (place) => {
+    stop();
+    goTo(Math.max(0, Math.min(last, place)));
+  };
+  return { press, stop, go };
 }
 
 function sum(numbers) {
@@ -314,18 +323,30 @@ function planeArrow(className, place) {
   return { group, set: (from, to) => set(place(from), place(to)) };
 }
 
-// One choice of several as native radio buttons; `set(i)` marks choice i.
+// One choice of several as native radio buttons; `set` marks one. What is chosen is told by its place in a list of labels,
+// and by its name where labels have names.
 function choice({ legend, labels, onChoose }) {
   const name = `attn-${Math.random().toString(36).slice(2)}`; // radio buttons are grouped by name, page-wide
-  const inputs = labels.map((_, i) => {
-    const input = control("radio", { name, value: i });
-    input.addEventListener("change", () => onChoose(i));
+  const keys = Array.isArray(labels) ? [...labels.keys()] : Object.keys(labels);
+  const inputs = keys.map((key, value) => {
+    const input = control("radio", { name, value });
+    input.addEventListener("change", () => onChoose(key));
     return input;
   });
   const row = element("fieldset", { className: "attn-choice" }, element("legend", {}, legend));
-  inputs.forEach((input, i) => row.append(element("label", {}, input, element("span", {}, ...typeset(labels[i])))));
-  const set = (chosen) => inputs.forEach((input, i) => (input.checked = i === chosen));
+  inputs.forEach((input, i) => row.append(element("label", {}, input, element("span", {}, ...typeset(labels[keys[i]])))));
+  const set = (chosen) => inputs.forEach((input, i) => (input.checked = keys[i] === chosen));
   return { row, set };
+}
+
+// One of several texts from a list that folds; `set(i)` shows text i, and -1 what stands there for `none` of them.
+function chooser(label, texts, onChoose, none = null) {
+  const options = texts.map((text, value) => element("option", { value }, text));
+  if (none) options.unshift(element("option", { value: -1 }, none));
+  const select = element("select", { autocomplete: "off" }, ...options);
+  select.addEventListener("change", () => select.value >= 0 && onChoose(Number(select.value)));
+  const row = element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, label), select);
+  return { row, set: (i) => (select.value = i) };
 }
 
 // A sentence: a choice of one of its words, each in the middle of its share of the line, below the arcs that leave it.
@@ -356,17 +377,15 @@ function arcs(n, [wide, tall], base) {
   return { group: drawing("g", {}, ...lines, ...dots), set, across };
 }
 
-const SHADES = 4; // of a small map
-
 // A small picture of a pattern: a path for each shade. `show(rows)` draws another one.
-function smallMap() {
-  const paths = Array.from({ length: SHADES }, (_, i) => drawing("path", { class: "attn-look", opacity: (i + 1) / SHADES }));
+function smallMap(shades = 4) {
+  const paths = Array.from({ length: shades }, (_, i) => drawing("path", { class: "attn-look", opacity: (i + 1) / shades }));
   const picture = drawing("svg", { class: "attn-small", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   const show = (rows) => {
     picture.setAttribute("viewBox", `0 0 ${rows.length} ${rows.length}`);
     const squares = paths.map(() => "");
     rows.forEach((row, i) => row.forEach((weight, j) => {
-      const shade = Math.round(weight * SHADES);
+      const shade = Math.round(weight * shades);
       if (shade > 0) squares[shade - 1] += `M${j},${i}h1v1h-1z`;
     }));
     paths.forEach((path, i) => path.setAttribute("d", squares[i]));
@@ -461,24 +480,25 @@ function reporter() {
 }
 
 // A button that brings what is too heavy to come with the page. `bring` is given a function that takes the share that is
-// there; `onReady` is called once all is.
-function invitation({ what, megabytes, bring, onReady }) {
+// there, and what `start` was given, if that and not the button was used; `onReady` is called once all is there.
+function invitation({ label, what, kind = "attn-load", bring, onReady }) {
   const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": `How much of the ${what} is there` });
-  const said = element("span", { role: "status" });
-  const press = button("attn-button attn-load", `Load the ${what} (${format(megabytes, 1)} MB)`, async () => {
+  const said = element("span", { className: "attn-waiting", role: "status" });
+  const start = async (given = null) => {
     press.disabled = true;
     progress.hidden = false;
     said.textContent = `The ${what}: on the way.`;
     try {
-      await bring((share) => (progress.value = share));
+      await bring((share) => (progress.value = share), given);
       onReady();
-    } catch {
+    } catch ({ message = "Beside the pages of the book, the folder _static should hold what is missing." }) {
       press.disabled = false;
       progress.hidden = true;
-      said.textContent = `The ${what} did not come. Beside the pages of the book, the folder _static should hold what is missing.`;
+      said.textContent = `The ${what} did not come. ${message}`;
     }
-  });
-  return box("attn-controls", press, progress, said);
+  };
+  const press = button(`attn-button ${kind}`, label, () => start());
+  return { row: box("attn-controls", press, progress, said), start };
 }
 
 const VISIBLE = /[^\p{Cc}\p{Default_Ignorable_Code_Point}]/u;

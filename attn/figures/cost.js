@@ -87,10 +87,9 @@ function build({ read, change, reset, line, tell, draw }) {
   const ghosts = [0, 1].map(() => drawing("rect", { class: "attn-ghost attn-outlined" }));
   const count = drawing("text", { class: "attn-word" });
   const unitName = drawing("text", { class: "attn-word", x: STAGE + 10, y: -11 });
-  const scene = drawing("svg", {
-    viewBox: "-24 -36 420 376", class: "attn-scene", role: "group",
-    "aria-label": "Memory as areas: a square of patterns, a strip of keys and values, a dashed square of parameters.",
-  }, keys, values, square, whole, ...ghosts, unit, unitName, count, edge.group, corner.group);
+  const scene = movingScene("-24 -36 420 376",
+    "Memory as areas: a square of patterns, a strip of keys and values, a dashed square of parameters.",
+    keys, values, square, whole, ...ghosts, unit, unitName, count, edge.group, corner.group);
 
   const sizes = { patterns: "patterns of a layer", cache: "keys and values", parameters: "all parameters" };
   const cells = grid(3, 1);

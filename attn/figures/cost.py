@@ -21,8 +21,6 @@ class CostExplorer(Explorable):
         How many heads of keys and values a layer keeps; default: as many as there are heads.
     """
 
-    _name = "cost"
-
     presets = Dict()
     chosen = Unicode()
     n_tokens = Int()

@@ -2,7 +2,7 @@
 
 import traitlets
 
-from attn.figures.base import Explorable
+from attn.figures.base import Explorable, check_range
 
 ROLES = ["", "query", "key", "weight", "value"]
 
@@ -18,16 +18,13 @@ class FormulaParts(Explorable):
         Which part is explained, counted among all; -1 for none yet.
     """
 
-    _name = "formula_parts"
-
     parts = traitlets.List(traitlets.List(traitlets.Unicode(), minlen=3, maxlen=3), minlen=1)
     chosen = traitlets.Int(-1)
 
     def check(self, state):
         if unknown := {role for _, role, _ in state["parts"]} - {*ROLES}:
             raise traitlets.TraitError(f"a role is one of {ROLES}, but there is {sorted(unknown)}")
-        if not -1 <= state["chosen"] < len(state["parts"]):
-            raise traitlets.TraitError(f"chosen must be from -1 to {len(state['parts']) - 1}, but is {state['chosen']}")
+        check_range(state, -1, len(state["parts"]) - 1, "chosen")
 
     def describe(self):
         return " ".join(symbol for symbol, _, _ in self.parts)

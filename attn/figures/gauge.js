@@ -41,8 +41,7 @@ function plane(role, rows, tokens, { read, change }) {
     onMove: ([x]) => stretch((x - middle[0]) / (across * rows[held][0])),
     onStep: ([right, up]) => stretch(2 ** (sign * read().power + 0.1 * (right + up))),
   }, drawing("circle", { r: 9, class: "attn-grip" }));
-  const view = { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "attn-scene", role: "group", "aria-label": `The ${role} space` };
-  const scene = drawing("svg", view,
+  const scene = movingScene(`0 0 ${WIDE} ${HIGH}`, `The ${role} space`,
     drawing("path", { d: `M4,${middle[1]}H${WIDE - 4}M${middle[0]},4V${HIGH - 4}`, class: "attn-axis" }),
     ...[...ghosts, ...arrows].map(({ group }) => group), ...names, knob.group);
   const set = (power) => {

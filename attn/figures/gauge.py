@@ -16,8 +16,6 @@ class GaugeExplorer(Explorable):
         The first entry of each query is multiplied by 2 ** power, that of each key divided by it.
     """
 
-    _name = "gauge"
-
     tokens = Words("n")
     Q = Shaped("n d_k")
     K = Shaped("n d_k")

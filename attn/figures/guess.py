@@ -52,7 +52,6 @@ class Guess(Explorable):
     'Your guess: 2, or 3'
     """
 
-    _name = "guess"
     _without_script = "To guess, run this cell in a notebook, or open the built book with JavaScript."
 
     id = Unicode()

@@ -43,8 +43,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
   const words = (text) => lines[text].split(" ");
   const choose = (text) => change({ text, token: Math.max(1, words(text).indexOf("it")) });
 
-  const select = element("select", { autocomplete: "off" }, ...texts.map((text, i) => element("option", { value: i }, text)));
-  select.addEventListener("change", () => choose(Number(select.value)));
+  const sentence = chooser("Sentence", texts, choose);
   const nextCase = button("attn-button", "Next case →", () => {
     const { head, text, token } = caseAfter(read());
     change({ head, text, token });
@@ -78,7 +77,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
   const after = box("attn-after");
 
   draw(
-    element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, "Sentence"), select),
+    sentence.row,
     box("attn-panes", box(wide ? "attn-all-maps attn-shelf" : "attn-all-maps", table), large), line,
     element("fieldset", { className: "attn-question" }, legend, box("attn-answers", ...answers), why),
     box("attn-controls", nextCase, tally), after, reset);
@@ -149,7 +148,7 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
 
   return (state) => {
     const head = heads.indexOf(state.head), tokens = words(state.text);
-    select.value = state.text;
+    sentence.set(state.text);
     if (drawn !== state.text) {
       keepingFocus(large, () => drawPattern(state.text));
       heads.forEach((name, i) => maps[name].show(weightsOf(state, state.text, i)));
@@ -205,7 +204,7 @@ function build(means) {
   if (read().weights) return alive(means);
   const onReady = () => change({ weights: window.attnHeads });
   draw(element("p", {}, "Ten sentences, and the patterns of all 72 heads on each of them."),
-    invitation({ what: "patterns", megabytes: 0.1, bring: () => load("head_guess.js"), onReady }));
+    invitation({ label: "Load the patterns (0.1 MB)", what: "patterns", bring: () => load("head_guess.js"), onReady }).row);
   if (window.attnHeads) queueMicrotask(onReady); // brought before, and started again
   return () => {};
 }

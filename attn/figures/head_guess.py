@@ -75,7 +75,6 @@ class HeadGuess(Explorable):
         By head, what the reader has said it does.
     """
 
-    _name = "head_guess"
     _without_script = "To guess, run this cell in JupyterLab, or open the built book with JavaScript."
     _on_request = ("weights",)
 

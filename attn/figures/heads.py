@@ -23,8 +23,6 @@ class HeadsExplorer(Explorable):
         The head and the word that are shown.
     """
 
-    _name = "heads"
-
     tokens = Words("n")
     known = Named("n_known d_model")
     W_Q = Shaped("n_heads d_model d_k")

@@ -21,8 +21,6 @@ class MaskExplorer(Explorable):
         Whether a hidden word loses its weight after softmax, instead of its score before it.
     """
 
-    _name = "mask"
-
     tokens = Words("n")
     scores = Shaped("n n")
     mask = Shaped("n n", bool)

@@ -31,10 +31,9 @@ function build({ read, change, reset, line, tell, draw }) {
     onStep: ([right, up]) => go(read().distance + right + up),
   }, drawing("circle", { r: 9, class: "attn-knob" }));
   put(end.group, { "aria-valuemin": 1, "aria-valuemax": FARTHEST });
-  const scene = drawing("svg", {
-    viewBox: `0 0 ${wide} ${level + 146}`, class: "attn-scene", role: "group",
-    "aria-label": "A line of words; above it what is left of the news at each word, below it a jump over all of them",
-  }, ...old, ...notes, arc, taken, ...words, drawing("text", { x: 12, y: level - tall - 18, class: "attn-plane-label" }, "clue"),
+  const scene = movingScene(`0 0 ${wide} ${level + 146}`,
+    "A line of words; above it what is left of the news at each word, below it a jump over all of them",
+    ...old, ...notes, arc, taken, ...words, drawing("text", { x: 12, y: level - tall - 18, class: "attn-plane-label" }, "clue"),
     last, above, below, end.group);
   const keeps = slider({ label: "kept at each word", min: 0, max: 1, onInput: (number) => change({ keeps: number }) });
   const score = slider({

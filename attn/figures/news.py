@@ -4,7 +4,7 @@ import math
 
 import traitlets
 
-from attn.figures.base import Explorable, Number
+from attn.figures.base import Explorable, Number, check_range
 
 FARTHEST = 40
 
@@ -22,17 +22,13 @@ class NewsExplorer(Explorable):
         How many words after the first one the last word stands, from 1 to 40.
     """
 
-    _name = "news"
-
     keeps = Number(0.78)
     score = Number(10.0)
     distance = traitlets.Int(12)
 
     def check(self, state):
-        if not 0 <= state["keeps"] <= 1:
-            raise traitlets.TraitError(f"keeps must be from 0 to 1, but is {state['keeps']}")
-        if not 1 <= state["distance"] <= FARTHEST:
-            raise traitlets.TraitError(f"distance must be from 1 to {FARTHEST}, but is {state['distance']}")
+        check_range(state, 0, 1, "keeps")
+        check_range(state, 1, FARTHEST, "distance")
 
     @property
     def shares(self):

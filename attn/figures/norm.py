@@ -16,8 +16,6 @@ class NormExplorer(Explorable):
         2 to 5 entries, from -6 to 6.
     """
 
-    _name = "norm"
-
     x = Shaped("n")
 
     def check(self, state):

@@ -4,7 +4,7 @@ import numpy as np
 from traitlets import Enum, Int, TraitError
 
 from attn import softmax
-from attn.figures.base import Explorable, Place, Shaped
+from attn.figures.base import Explorable, Place, Shaped, check_range
 
 GATE = 0.8  # by which the notes are multiplied, under that rule, before each pair
 SHARP = 40  # by which attention multiplies its scores
@@ -26,8 +26,6 @@ class NotesSquare(Explorable):
         The pair whose key is read.
     """
 
-    _name = "notes"
-
     K = Shaped("n d_k")
     V = Shaped("n d_v")
     written = Int(1)
@@ -42,8 +40,7 @@ class NotesSquare(Explorable):
             raise TraitError("the values in V need a direction, but one of them is zero")
         if len({tuple(value) for value in state["V"]}) < n:
             raise TraitError("the values in V need to differ, but two of them are the same")
-        if not 0 <= state["written"] <= n:
-            raise TraitError(f"written must be from 0 to {n}, but is {state['written']}")
+        check_range(state, 0, n, "written")
 
     @property
     def notes(self):

@@ -3,7 +3,7 @@
 const SHOWN = 8; // tokens whose probability is shown
 const TURN = 40; // tokens that are written in one go
 const MODELS = { novels: "that read six novels", copying: "that also learned to copy" };
-const STATES = { on: "on", off: "off", itself: "itself", exchanged: "swap" };
+const SWITCH = { on: "on", off: "off", itself: "itself", exchanged: "swap" };
 const TOLD = { on: "on", off: "off", itself: "looks only at itself", exchanged: "opening and closing marks swapped" };
 const COLOURS = { weights: "where the head looks", surprise: "how surprising each token was" };
 
@@ -36,16 +36,10 @@ async function bring({ load, model }, name, onProgress) {
 
 // What is done to heads, by name, from the lists of the state.
 function doneTo(state) {
-  return Object.fromEntries(Object.keys(STATES).slice(1).flatMap((what) => state[what].map((head) => [head, what])));
+  return Object.fromEntries(LISTS.flatMap((what) => state[what].map((head) => [head, what])));
 }
 
-// The lists of the state after something is done to a head; "on" undoes it.
-function doing(state, head, what) {
-  return Object.fromEntries(Object.keys(STATES).slice(1).map((list) =>
-    [list, [...state[list].filter((other) => other !== head), ...(list === what ? [head] : [])].sort()]));
-}
-
-function readerOf(means, place) {
+function readerOf(means) {
   const { read, change, reset, line, explain, tell } = means;
   const { texts } = read();
   const { config, words, encode, decode, mostTokens } = brought[read().model];
@@ -54,17 +48,15 @@ function readerOf(means, place) {
   const encoded = texts.map(encode);
   const windowOf = (tokens) => tokens.slice(firstRead(tokens.length, mostTokens));
 
-  const problem = element("span", { className: "attn-problem", role: "status" });
   const take = (tokens) => {
-    problem.textContent = tokens.length ? "" : "There is no token to read.";
+    own.problem.textContent = tokens.length ? "" : "There is no token to read.";
     if (tokens.length) change({ tokens, token: tokens.length - 1, target: -1 });
   };
   const goOn = (token) => take([...read().tokens, token]);
 
   const which = choice({
-    legend: "The model", labels: Object.values(MODELS),
-    onChoose: async (i) => {
-      const name = Object.keys(MODELS)[i];
+    legend: "The model", labels: MODELS,
+    onChoose: async (name) => {
       waiting.textContent = brought[name] ? "" : "The model is on the way.";
       try {
         await bring(means, name, (share) => (waiting.textContent = `The model is on the way: ${Math.round(100 * share)} %.`));
@@ -72,33 +64,31 @@ function readerOf(means, place) {
         change({ model: name });
       } catch {
         waiting.textContent = "The model did not come. Beside the pages of the book, the folder _static should hold it.";
-        which.set(Object.keys(MODELS).indexOf(read().model));
+        which.set(read().model);
       }
     },
   });
   const waiting = element("span", { className: "attn-waiting", role: "status" });
-  const ours = element("select", { autocomplete: "off" }, element("option", { value: "" }, "Choose one of our texts"),
-    ...texts.map((text, i) => element("option", { value: i }, text)));
-  ours.addEventListener("change", () => ours.value && take(encoded[Number(ours.value)]));
+  const ours = chooser("Texts", texts, (i) => take(encoded[i]), "Choose one of our texts");
   const random = button("attn-button", "Random tokens, told twice", () => {
     const once = Array.from({ length: 20 }, () => 1 + Math.floor(Math.random() * (words.length - 1)));
     take([...once, ...once]);
   });
-  const field = element("textarea", { rows: 2, autocomplete: "off", spellcheck: false });
-  const form = element("form", { className: "attn-words attn-own" },
-    element("label", {}, element("span", {}, "Your own text"), field),
-    element("button", { type: "submit", className: "attn-button" }, "Read it"), problem);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    take(encode(asInNovels(field.value)));
-  });
+  const own = ownText("Your own text", 2, (text) => take(encode(asInNovels(text))));
 
-  const colour = choice({
-    legend: "Colour the text by", labels: Object.values(COLOURS),
-    onChoose: (i) => change({ colour: Object.keys(COLOURS)[i] }),
-  });
+  const colour = choice({ legend: "Colour the text by", labels: COLOURS, onChoose: (by) => change({ colour: by }) });
   const forgotten = element("span", { className: "attn-forgotten" });
-  const strip = element("div", { className: "attn-tokens", role: "group", "aria-label": "The tokens: choose the one that asks" });
+  const { strip, show: showStrip } = tokenStrip({
+    explain,
+    told: (i) => {
+      const now = read(), asked = at(now.tokens, now.token), seen = windowOf(now.tokens);
+      const lost = done.lost[i - 1], weight = done.weights[now.head]?.[asked]?.[i] ?? 0;
+      const cost = i ? `It cost ${format(lost)} nats: its probability was ${format(Math.exp(-lost), 3)}. ` : "";
+      return `${told(seen[i])}. ${cost}Head ${now.head}, asked by ${told(seen[asked])}, gives it the weight `
+        + `${format(weight)}.`;
+    },
+    onChoose: (i) => change({ token: read().tokens.length - strip.children.length + i, target: -1 }),
+  });
   const outcome = element("p", { className: "attn-outcome" });
 
   const temperature = slider({
@@ -118,7 +108,7 @@ function readerOf(means, place) {
   };
   const writeOn = (left) => {
     if (mine === null) return;
-    if (left === 0 || document.hidden || !place.isConnected || read().tokens !== mine) return stopWriting();
+    if (left === 0 || document.hidden || !strip.isConnected || read().tokens !== mine) return stopWriting();
     drawOne();
     mine = read().tokens;
     setTimeout(writeOn, 60, left - 1);
@@ -131,12 +121,8 @@ function readerOf(means, place) {
     setTimeout(writeOn, 0, TURN);
   });
   const draw = button("attn-button", "Draw one", drawOne);
-  const bars = Array.from({ length: SHOWN }, (_, n) => {
-    const press = button("attn-next", "", () => goOn(likeliest(sharesNow(read()), SHOWN)[n]));
-    return { press, ...barRow("attn-nexts", press) };
-  });
+  const next = nextBars(SHOWN, (n) => goOn(likeliest(sharesNow(read()), SHOWN)[n]));
   const nextTitle = element("p", { className: "attn-head" });
-  const following = box("attn-following", ...bars.map((bar) => bar.row));
 
   const stateOf = (name) => doneTo(read())[name] ?? "on";
   const cells = grid(config.n_layers, config.n_heads, (l, head) => {
@@ -162,8 +148,7 @@ function readerOf(means, place) {
   const target = element("select", { autocomplete: "off", "aria-label": "The token whose logit is looked at" });
   target.addEventListener("change", () => change({ target: Number(target.value) }));
   const states = choice({
-    legend: "", labels: Object.values(TOLD),
-    onChoose: (i) => change(doing(read(), read().head, Object.keys(STATES)[i])),
+    legend: "", labels: TOLD, onChoose: (what) => change(doing(read(), read().head, what)),
   });
   const allOn = button("attn-button", "All heads on", () => change({ off: [], itself: [], exchanged: [] }));
   const early = ["embedding", ...layers.map((layer) => `layer ${layer}`)].map((name) => [name, element("td")]);
@@ -173,33 +158,17 @@ function readerOf(means, place) {
 
   const at = (tokens, token) => token - firstRead(tokens.length, mostTokens);
   const sharesNow = ({ tokens, token, temperature: t }) => softmax(done.logits[at(tokens, token)].map((logit) => logit / t));
-  const told = (token) => `“${visible(words[token])}”`;
+  const told = (token) => quoted(words[token]);
 
   const more = folded("", states.row,
     element("label", { className: "attn-adds" }, "The numbers: added to the logit of ", target));
-  place.replaceChildren(
+  means.draw(box("attn-live",
     box("attn-controls", write, allOn, reset), forgotten, strip, outcome,
-    box("attn-read", box("", nextTitle, following), box("", table, more)), line,
+    box("attn-read", box("", nextTitle, next.following), box("", table, more)), line,
     folded("Another text, model, colour, temperature", box("attn-controls", which.row, waiting),
-      box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), random, form),
+      box("attn-controls", ours.row, random, own.form),
       colour.row, temperature.row, draw),
-    folded("The stream, read early", scrolling("The stream, read early", earlyTable)));
-
-  const showStrip = (tokens) => {
-    if (strip.children.length === tokens.length && [...strip.children].every((node, i) => node.textContent === visible(words[tokens[i]]))) return;
-    keepingFocus(strip, () => strip.replaceChildren(...tokens.map((one, i) => {
-      const node = element("button", { type: "button", className: "attn-token" }, visible(words[one]));
-      explain(node, () => {
-        const now = read(), asked = at(now.tokens, now.token), seen = windowOf(now.tokens);
-        const cost = i ? `It cost ${format(done.lost[i - 1])} nats: its probability was ${format(Math.exp(-done.lost[i - 1]), 3)}. ` : "";
-        const weight = done.weights[now.head]?.[asked]?.[i] ?? 0;
-        return `${told(seen[i])}. ${cost}Head ${now.head}, asked by ${told(seen[asked])}, gives it the weight ${format(weight)}.`;
-      });
-      node.addEventListener("click", () => // behind `explain`: what all heads do is told last
-        change({ token: read().tokens.length - strip.children.length + i, target: -1 }));
-      return node;
-    })));
-  };
+    folded("The stream, read early", scrolling("The stream, read early", earlyTable))));
 
   return (state) => {
     const model = brought[state.model], seen = windowOf(state.tokens), token = at(state.tokens, state.token);
@@ -208,33 +177,23 @@ function readerOf(means, place) {
     if (!same(done, doings)) done = readTokens(model, seen, doings, done);
     if (!same(whole, {})) whole = anyDone ? readTokens(model, seen, {}, whole) : done;
     const weights = done.weights[state.head]?.[token];
-    which.set(Object.keys(MODELS).indexOf(state.model));
-    colour.set(Object.keys(COLOURS).indexOf(state.colour));
+    which.set(state.model);
+    colour.set(state.colour);
     const gone = state.tokens.slice(0, -seen.length);
     forgotten.textContent = decode(gone);
-    const chosen = encoded.findIndex((text) => alike(text, state.tokens));
-    ours.value = chosen < 0 ? "" : chosen;
-    showStrip(seen);
-    strip.classList.toggle("attn-surprising", state.colour === "surprise");
-    [...strip.children].forEach((node, i) => {
-      const shade = state.colour === "weights" ? weights?.[i] ?? 0 : i ? Math.min(1, done.lost[i - 1] / 12) : 0;
-      node.style.setProperty("--attn-w", shade);
-      node.setAttribute("aria-pressed", i === token);
-      node.classList.toggle("attn-later", state.colour === "weights" && i > token);
-    });
+    ours.set(encoded.findIndex((text) => alike(text, state.tokens)));
+    showStrip({ words: seen.map((one) => words[one]), asks: token, colour: state.colour, weights, lost: done.lost });
+    [...strip.children].forEach((node, i) => node.classList.toggle("attn-later", state.colour === "weights" && i > token));
     const now = sharesNow(state);
     const before = softmax(whole.logits[token].map((logit) => logit / state.temperature));
     const isLast = token === seen.length - 1;
     nextTitle.textContent = `The next token after ${told(seen[token])}${isLast ? "" : `, which was ${told(seen[token + 1])}`}`;
     const first = likeliest(now, SHOWN);
-    first.forEach((one, n) => {
-      bars[n].press.textContent = visible(words[one]);
-      bars[n].press.disabled = !isLast;
-      bars[n].set(now[one], anyDone ? `${format(now[one], 3)}, was ${format(before[one], 3)}` : format(now[one], 3));
-      bars[n].haunt(anyDone ? before[one] : null);
-      bars[n].row.classList.toggle("attn-chosen", !isLast && one === seen[token + 1]);
+    next.show(first.map((one) => [words[one], now[one], anyDone ? before[one] : null]));
+    next.bars.forEach(({ press, row }, n) => {
+      press.disabled = !isLast;
+      row.classList.toggle("attn-chosen", !isLast && first[n] === seen[token + 1]);
     });
-    following.classList.toggle("attn-compared", anyDone);
     draw.disabled = !isLast;
     temperature.set(state.temperature);
 
@@ -260,11 +219,11 @@ function readerOf(means, place) {
       look.setAttribute("aria-pressed", name === state.head);
       look.setAttribute("aria-description", added[name] === undefined ? "" : `It adds ${format(added[name], 1)}.`);
       const what = doings[name] ?? "on";
-      power.textContent = STATES[what];
+      power.textContent = SWITCH[what];
       power.setAttribute("aria-pressed", what === "on");
     });
     states.row.querySelector("legend").textContent = `Head ${state.head}`;
-    states.set(Object.keys(STATES).indexOf(doings[state.head] ?? "on"));
+    states.set(doings[state.head] ?? "on");
     allOn.disabled = !anyDone;
     early.forEach(([, cell], i) => {
       const shares = softmax(i === early.length - 1 ? done.logits[token] : readEarly(model, done.streams[i][token]));
@@ -286,22 +245,14 @@ function readerOf(means, place) {
 }
 
 function build(means) {
-  const place = box("attn-live");
-  means.draw(place);
-  let update = null;
-  const start = () => {
-    update = readerOf(means, place);
-    update(means.read());
-  };
-  const { model, megabytes, texts } = means.read();
-  if (brought[model]) start();
-  else {
-    place.append(
-      element("p", { className: "attn-unread" }, `${texts[0]} …`),
-      element("p", {}, "What comes next? The model reads this text, or yours, here in the page: nothing you type leaves it."),
-      invitation({ what: "model", megabytes, onReady: start, bring: (onProgress) => bring(means, model, onProgress) }));
-  }
-  return (state) => update?.(state);
+  const { model, megabytes } = means.read();
+  return onceThere(means, brought[model], () => readerOf(means), (onReady) => [
+    element("p", {}, "What comes next? The model reads this text, or yours, here in the page: nothing you type leaves it."),
+    invitation({
+      label: `Load the model (${format(megabytes, 1)} MB)`, what: "model", onReady,
+      bring: (onProgress) => bring(means, model, onProgress),
+    }).row,
+  ]);
 }
 
 const render = figure({

@@ -9,7 +9,7 @@ import traitlets
 
 from attn.attention import softmax
 from attn.course import novels
-from attn.figures.base import Explorable, Number, Words, check_heads, listed
+from attn.figures.base import Explorable, Number, Words, check_heads, check_range, listed
 from attn.interventions import Forbid, head_names, named_head, switch_off
 from attn.transformer import decoder
 
@@ -76,8 +76,7 @@ class NovelReader(Explorable):
         The token to whose logit heads and MLPs are said to add; default: the likeliest, -1.
     """
 
-    _name = "novel_reader"
-    _builds_on = ("machine.js", "bytepairs.js", "reading.js")
+    _builds_on = ("machine.js", "bytepairs.js", "reading.js", "tokens.js")
 
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())
@@ -107,18 +106,14 @@ class NovelReader(Explorable):
             raise traitlets.TraitError(
                 f"tokens are from 0 to {size - 1}, but reach from {min(tokens)} to {max(tokens)}"
             )
-        if not first_read(len(tokens)) <= state["token"] < len(tokens):
-            told = f"from {first_read(len(tokens))} to {len(tokens) - 1}, but is {state['token']}"
-            raise traitlets.TraitError(f"token must be {told}")
+        check_range(state, first_read(len(tokens)), len(tokens) - 1, "token")
         done = [head for what in DONE for head in state[what]]
         check_heads((state["head"], *done), HEADS)
         twice = sorted({head for head in done if done.count(head) > 1})
         if twice:
             raise traitlets.TraitError(f"one thing is done to a head, but {', '.join(twice)} is named twice")
-        if not 0.1 <= state["temperature"] <= 2:
-            raise traitlets.TraitError(f"temperature must be from 0.1 to 2, but is {state['temperature']}")
-        if not -1 <= state["target"] < size:
-            raise traitlets.TraitError(f"target must be from -1 to {size - 1}, but is {state['target']}")
+        check_range(state, 0.1, 2, "temperature")
+        check_range(state, -1, size - 1, "target")
 
     def _answer(self, _widget, content, _buffers):
         if content.get("wanted") in novels.ALIVE:

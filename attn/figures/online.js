@@ -21,14 +21,10 @@ function build({ read, change, reset, line, tell, draw }) {
   const y = (score) => 100 - (80 * (score - low)) / (high - low || 1);
   const along = (value) => (WIDE * (value - least)) / (greatest - least || 1);
   const play = player({ last: n - 1, now: () => read().seen - 1, goTo: (i) => change({ seen: i + 1 }) });
-  const go = (seen) => {
-    play.stop();
-    change({ seen: Math.max(1, Math.min(n, seen)) });
-  };
   const place = handle({
     label: "scores that have come",
-    onMove: ([at]) => go(Math.round((at * n) / WIDE + 0.5)),
-    onStep: ([right, up]) => go(read().seen + right + up),
+    onMove: ([at]) => play.go(Math.round((at * n) / WIDE - 0.5)),
+    onStep: ([right, up]) => play.go(read().seen - 1 + right + up),
   }, drawing("rect", { x: -WIDE / n / 2, y: -106, width: WIDE / n, height: 100, class: "attn-frame" }),
   drawing("circle", { r: 8, class: "attn-grip" }));
   const text = (at, className, words) => drawing("text", { ...at, class: className }, words);

@@ -1,10 +1,10 @@
 """Softmax and mixture of scores that are read one at a time."""
 
 import numpy as np
-from traitlets import Int, TraitError
+from traitlets import Int
 
 from attn import softmax
-from attn.figures.base import Explorable, Shaped
+from attn.figures.base import Explorable, Shaped, check_range
 
 
 class OnlineSoftmax(Explorable):
@@ -18,15 +18,12 @@ class OnlineSoftmax(Explorable):
         How many of them have come, from 1.
     """
 
-    _name = "online"
-
     scores = Shaped("n")
     values = Shaped("n")
     seen = Int(1)
 
     def check(self, state):
-        if not 1 <= state["seen"] <= len(state["scores"]):
-            raise TraitError(f"seen must be from 1 to {len(state['scores'])}, but is {state['seen']}")
+        check_range(state, 1, len(state["scores"]), "seen")
 
     @property
     def output(self):

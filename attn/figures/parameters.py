@@ -22,8 +22,6 @@ class ParameterCounter(Explorable):
         is the embedding once more.
     """
 
-    _name = "parameters"
-
     presets = Dict()
     d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff = (Int(1, min=1, max=1_000_000) for _ in SIZES)
     biases, norms, positions, tied = (Bool(True) for _ in range(4))

@@ -84,22 +84,6 @@ function curvesOf({ losses, points }, steps) {
   ];
 }
 
-// A small picture of a pattern, a path for each shade; `show(rows)` draws another one.
-function pattern() {
-  const shades = Array.from({ length: 12 }, (_, i) => drawing("path", { class: "attn-look", opacity: (i + 1) / 12 }));
-  const picture = drawing("svg", { class: "attn-small", viewBox: "0 0 1 1", "aria-hidden": "true" }, ...shades);
-  const show = (rows) => {
-    picture.setAttribute("viewBox", `0 0 ${rows.length || 1} ${rows.length || 1}`);
-    const squares = shades.map(() => "");
-    rows.forEach((row, i) => row.forEach((weight, j) => {
-      const shade = Math.round(12 * weight);
-      if (shade) squares[shade - 1] += `M${j},${i}h1v1h-1z`;
-    }));
-    shades.forEach((path, i) => path.setAttribute("d", squares[i]));
-  };
-  return { picture, show };
-}
-
 // Where the names of two curves stand that end at these heights: above the curve, and below it where there is no room.
 function namesAt(loss, share) {
   const { top, bottom, nats } = PLOT;
@@ -225,7 +209,7 @@ function build({ read, change, reset, line, tell, draw, load }) {
 
   const makeCells = (state) => {
     cells = headNames(state).map((names) => names.map((head) => {
-      const map = pattern(), told = element("span", { className: "attn-value" }, " ");
+      const map = smallMap(12), told = element("span", { className: "attn-value" }, " ");
       const scores = ["attn-curve", "attn-curve attn-second"].map((kind) => drawing("path", { class: kind }));
       const spark = drawing("svg", {
         viewBox: "0 0 100 24", preserveAspectRatio: "none", class: "attn-spark", "aria-hidden": "true",

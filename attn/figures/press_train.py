@@ -3,8 +3,9 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number
-from attn.parameters import TransformerConfig, flat, shapes
+from attn.figures.base import Explorable, Number, check_heads, check_range
+from attn.interventions import head_names
+from attn.parameters import TransformerConfig, flat, nested, shapes
 
 RULES = ["one back", "itself", "the first"]
 TASKS = {  # names of rules and edges are those of trainer.js
@@ -69,7 +70,6 @@ class PressTrain(Explorable):
         By head, as "L1H1" for the first head of layer 1, the rule to which it is held, or "off".
     """
 
-    _name = "press_train"
     _brings = ("trainer.js",)
     _on_request = ("trained",)
 
@@ -94,8 +94,7 @@ class PressTrain(Explorable):
         if task is None:
             raise traitlets.TraitError(f"task must be one of {', '.join(TASKS)}, but is {state['task']!r}")
         for name, (least, most) in BOUNDS.items():
-            if not least <= state[name] <= most:
-                raise traitlets.TraitError(f"{name} must be from {least} to {most}, but is {state[name]}")
+            check_range(state, least, most, name)
         width = task["sizes"]["d"]
         if width % state["heads"]:
             raise traitlets.TraitError(f"heads must divide the width {width}, but {state['heads']} does not")
@@ -105,10 +104,8 @@ class PressTrain(Explorable):
             raise traitlets.TraitError(
                 f"{state['forbidden']!r} cannot be forbidden, but {', '.join(task['edges'])} can"
             )
-        heads = [f"L{layer + 1}H{head + 1}" for layer, head in np.ndindex(state["layers"], state["heads"])]
-        for head, rule in state["held"].items():
-            if head not in heads:
-                raise traitlets.TraitError(f"heads are {heads[0]} to {heads[-1]}, but there is {head!r}")
+        check_heads(state["held"], head_names(state["layers"], state["heads"]))
+        for rule in state["held"].values():
             if rule not in [*task["rules"], "off"]:
                 raise traitlets.TraitError(f"a head is off or held to {', '.join(task['rules'])}, but not {rule!r}")
 
@@ -127,13 +124,10 @@ class PressTrain(Explorable):
         """What was trained when it stopped last, as `decoder` and `encoder` take it: nested dict of arrays."""
         if not self.trained:
             raise ValueError("nothing has been trained yet: press Train in the figure first")
-        nested = {}
-        for path, shape in flat(shapes(self.config)):
-            inner = nested
-            for name in path[:-1]:
-                inner = inner.setdefault(name, {})
-            inner[path[-1]] = np.frombuffer(self.trained["/".join(path)]).reshape(shape).copy()
-        return nested
+        return nested(
+            (path, np.frombuffer(self.trained["/".join(path)]).reshape(shape).copy())
+            for path, shape in flat(shapes(self.config))
+        )
 
     def describe(self):
         held = "".join(

@@ -31,13 +31,6 @@ function asInNovels(text) {
     .replace(/[^\S\n]+/g, " ").replace(/ ?\n[ \n]*/g, "\n").trim();
 }
 
-// The first token that is read of a text of n: of a long one the last tokens, and always from the same one on for a while,
-// so that what was read need not be read again.
-function firstRead(n, most) {
-  const stride = most / 4;
-  return Math.max(0, Math.ceil((n - most) / stride) * stride);
-}
-
 // Where quotations are opened and closed, as attn.course.novels.quotations has it: for each token "opening", "closing" or
 // null. A mark that follows a space, or begins a paragraph, opens.
 function quotationMarks(words, tokens) {

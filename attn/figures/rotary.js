@@ -17,7 +17,7 @@ function angleBetween([a, b], [c, d]) {
 
 const degrees = (angle) => `${format((angle * 180) / Math.PI, 1)}°`;
 const ROLES = ["query", "key"];
-const MIDDLE = [170, 112], ROUND = 100, BAR = { y: 250, half: 155 };
+const VIEW = "0 0 340 284", MIDDLE = [170, 112], ROUND = 100, BAR = { y: 250, half: 155 };
 
 // A pair as a place in a drawing, so many units from the middle for each of its own.
 function around([x, y], [right, up], unit) {
@@ -41,8 +41,6 @@ function build({ read, change, reset, line, tell, draw }) {
     read: () => [read().query_at, read().key_at],
     onMove: ([queryAt, keyAt]) => change({ query_at: queryAt, key_at: keyAt }),
   });
-  const scene = (name, ...nodes) =>
-    drawing("svg", { viewBox: "0 0 340 284", class: "attn-scene", role: "group", "aria-label": name }, ...nodes);
 
   const both = (more) => {
     const pair = ROLES.map((role) => drawnArrow(`attn-${role}-arrow${more}`));
@@ -54,7 +52,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const bar = drawing("rect", { y: BAR.y - 8, height: 16, class: "attn-amount" });
   const score = lettering(MIDDLE[0], 280, "attn-plane-label");
   const was = drawing("line", { y1: BAR.y - 12, y2: BAR.y + 12, class: "attn-was" });
-  const compared = scene("Query and key laid over each other, and their score",
+  const compared = movingScene(VIEW, "Query and key laid over each other, and their score",
     drawing("circle", { cx: MIDDLE[0], cy: MIDDLE[1], r: ROUND, class: "attn-dial" }), wedge,
     ...ghost.nodes, ...now.nodes, angle,
     drawing("path", { d: `M${MIDDLE[0] - BAR.half},${BAR.y}h${2 * BAR.half}m${-BAR.half},-12v24`, class: "attn-axis" }),
@@ -67,7 +65,7 @@ function build({ read, change, reset, line, tell, draw }) {
   draw(
     box("attn-panes",
       box("attn-beside", caption("Move a word along the line, or both by the ring between them."),
-        scene("A query and a key on a line of positions", ...words.nodes)),
+        movingScene(VIEW, "A query and a key on a line of positions", ...words.nodes)),
       box("attn-beside", caption("Both turned pairs, the angle between them, and their score."), compared)),
     box("attn-knobs", turn.row), line, reset);
 

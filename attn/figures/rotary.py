@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, Shaped
+from attn.figures.base import Explorable, Number, Shaped, check_range
 
 
 class RotaryExplorer(Explorable):
@@ -20,8 +20,6 @@ class RotaryExplorer(Explorable):
     last : int
     """
 
-    _name = "rotary"
-
     query = Shaped("2")
     key = Shaped("2")
     turn = Number(0.3)
@@ -30,9 +28,7 @@ class RotaryExplorer(Explorable):
     last = traitlets.Int(40)
 
     def check(self, state):
-        for name in ("query_at", "key_at"):
-            if not 0 <= state[name] <= state["last"]:
-                raise traitlets.TraitError(f"{name} must be from 0 to {state['last']}, but is {state[name]}")
+        check_range(state, 0, state["last"], "query_at", "key_at")
 
     @property
     def turned(self):

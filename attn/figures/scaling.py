@@ -26,8 +26,6 @@ class ScalingExplorer(Explorable):
         By how much it is moved, after the division.
     """
 
-    _name = "scaling"
-
     sizes = Shaped("n_sizes", int)
     scores = Shaped("n_sizes n_keys")
     chosen = Place("n_sizes")

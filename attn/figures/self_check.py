@@ -21,7 +21,6 @@ class SelfCheck(Explorable):
     'Questions: How much is 1 + 1?'
     """
 
-    _name = "self_check"
     _without_script = "To answer, run this cell in JupyterLab, or open the built book with JavaScript."
 
     questions = List(Dict())

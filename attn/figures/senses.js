@@ -13,15 +13,11 @@ function build({ read, change, reset, line, tell, draw }) {
   const place = (row) => pointOf(row).map((number) => (number * 120) / reach);
   const paths = cosines.map((rows) => rows.map(place));
   const play = player({ last, now: () => read().layer, goTo: (layer) => change({ layer }), milliseconds: 5000 });
-  const go = (layer) => {
-    play.stop();
-    change({ layer: Math.max(0, Math.min(last, layer)) });
-  };
   const at = (layer) => -150 + (300 * layer) / last;
   const grip = handle({
     label: "layer",
-    onMove: ([x]) => go(Math.round(((x + 150) / 300) * last)),
-    onStep: ([right, up]) => go(read().layer + right + up),
+    onMove: ([x]) => play.go(Math.round(((x + 150) / 300) * last)),
+    onStep: ([right, up]) => play.go(read().layer + right + up),
   }, drawing("circle", { r: 8, class: "attn-grip" }));
   const corners = senses.map((sense, k) => drawing("text", {
     x: CORNERS[k][0] * 158, y: CORNERS[k][1] * (k ? 170 : 138), class: "attn-word", "text-anchor": "middle",
@@ -31,11 +27,9 @@ function build({ read, change, reset, line, tell, draw }) {
   const dots = phrases.map((_, i) => drawing("circle", { r: 8, class: `attn-dot attn-ink-${i}` }));
   const ticks = paths[0].map((_, layer) =>
     drawing("text", { x: at(layer), y: 158, class: "attn-mark", "text-anchor": "middle" }, layer ? String(layer) : "layer 0"));
-  const scene = drawing("svg", {
-    viewBox: "-190 -156 380 324", class: "attn-scene", role: "group",
-    "aria-label": "A dot for each phrase between three senses; the table has its cosines.",
-  }, ...spokes, ...trails, ...dots, ...corners, drawing("line", { x1: -150, x2: 150, y1: 126, y2: 126, class: "attn-axis" }),
-  ...ticks, grip.group);
+  const scene = movingScene("-190 -156 380 324", "A dot for each phrase between three senses; the table has its cosines.",
+    ...spokes, ...trails, ...dots, ...corners, drawing("line", { x1: -150, x2: 150, y1: 126, y2: 126, class: "attn-axis" }),
+    ...ticks, grip.group);
   const cells = grid(phrases.length, 3);
   const { table } = tableOf({
     title: "Cosine with each sense", columns: senses.map(heading("col")), cells,

@@ -14,8 +14,6 @@ class SenseExplorer(Explorable):
         The layer that is shown; 0 is the embedding.
     """
 
-    _name = "senses"
-
     phrases = Words("n")
     senses = Words("3")
     meant = Words("n")

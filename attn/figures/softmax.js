@@ -128,10 +128,9 @@ function build({ read, change, reset, line, tell, draw }) {
   const curve = knobs && curveOf(tokens, [20, wide - 40], begin - 40);
   const heads = [["score", left - 14], ["weight", wide - 2]].map(([name, x]) =>
     drawing("text", { x, y: rows - 2, class: "attn-tick", "text-anchor": "end" }, name));
-  const scene = drawing("svg", {
-    viewBox: `0 0 ${wide} ${rows + pitch * tokens.length}`, class: "attn-scene", role: "group",
-    "aria-label": "One bar of length 1, divided among the words; below, a bar for each word, which is taken by its end",
-  }, ...(knobs ? [curve.group] : []), ...old, ...pieces, ...inside,
+  const scene = movingScene(`0 0 ${wide} ${rows + pitch * tokens.length}`,
+    "One bar of length 1, divided among the words; below, a bar for each word, which is taken by its end",
+    ...(knobs ? [curve.group] : []), ...old, ...pieces, ...inside,
     drawing("text", { x: left - 14, y: begin + 19, class: "attn-quiet", "text-anchor": "end" }, "all: 1"), ...heads,
     ...ghosts, ...bars, ...names, ...scores, ...weights, ...ends.map((end) => end.group));
   const temperature = slider({

@@ -22,8 +22,6 @@ class SoftmaxExplorer(Explorable):
         Whether the reader can move temperature and offset.
     """
 
-    _name = "softmax"
-
     tokens = Words("n")
     scores = Shaped("n")
     temperature = Number(1.0)

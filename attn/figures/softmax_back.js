@@ -27,13 +27,12 @@ function build({ read, change, reset, line, tell, draw }) {
     onStep: ([right, up]) => set(j, read().gradient[j] + 0.1 * (right + up)),
   }, drawing("circle", { r: 7, class: "attn-grip" })));
   const average = drawing("line", { x2: ACROSS, class: "attn-cursor" });
-  const scene = drawing("svg", {
-    viewBox: `-10 0 ${ACROSS + 20} 340`, class: "attn-scene", role: "group",
-    "aria-label": "Columns as wide as weights and as high as the gradient there, and their dotted average.",
-  }, ...areas, ...columns, ...ghosts, drawing("line", { x2: ACROSS, y1: ZERO, y2: ZERO, class: "attn-axis" }), average,
-  ...widths, ...names, drawing("text", { y: 238, class: "attn-mark" }, "the weights are the widths"),
-  drawing("text", { y: LANE + 50, class: "attn-mark" }, "the areas go to the scores"), drawing("line", { x2: ACROSS, y1: LANE, y2: LANE, class: "attn-axis" }), ...arrows,
-  ...grips.map((one) => one.group));
+  const scene = movingScene(`-10 0 ${ACROSS + 20} 340`,
+    "Columns as wide as weights and as high as the gradient there, and their dotted average.",
+    ...areas, ...columns, ...ghosts, drawing("line", { x2: ACROSS, y1: ZERO, y2: ZERO, class: "attn-axis" }), average,
+    ...widths, ...names, drawing("text", { y: 238, class: "attn-mark" }, "the weights are the widths"),
+    drawing("text", { y: LANE + 50, class: "attn-mark" }, "the areas go to the scores"),
+    drawing("line", { x2: ACROSS, y1: LANE, y2: LANE, class: "attn-axis" }), ...arrows, ...grips.map((one) => one.group));
   const sliders = tokens.map((token, j) => slider({
     label: `score of ${token}`, min: -3, max: 3, step: 0.1, show: (number) => format(number, 1),
     onInput: (number) => change({ scores: read().scores.with(j, number) }),

@@ -17,8 +17,6 @@ class SoftmaxBackward(Explorable):
         The scores, and how the error changes with each weight.
     """
 
-    _name = "softmax_back"
-
     tokens = Words("n")
     scores = Shaped("n")
     gradient = Shaped("n")

@@ -281,15 +281,6 @@ function inWalk(step, count, backward) {
   return backward ? count - 1 - step : step;
 }
 
-// One of several texts from a list that folds; `set(i)` shows text i.
-function chooser(label, texts, onChoose) {
-  const options = texts.map((text, value) => element("option", { value }, text));
-  const select = element("select", { autocomplete: "off" }, ...options);
-  select.addEventListener("change", () => onChoose(Number(select.value)));
-  const row = element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, label), select);
-  return { row, set: (i) => (select.value = i) };
-}
-
 // The walk through all steps: a slider, a step on or back, and a run that ends by itself.
 function walkOf({ read, change, count, attached }) {
   const walked = () => inWalk(read().step, count, read().backward);

@@ -6,8 +6,8 @@ import numpy as np
 import traitlets
 
 from attn.attention import softmax
-from attn.figures.base import Explorable, Place, Words, check_finite, listed
-from attn.parameters import TransformerConfig, shapes
+from attn.figures.base import Explorable, Place, Words, check_finite, check_range, listed
+from attn.parameters import TransformerConfig, flat, nested, shapes
 from attn.transformer import decoder
 
 FITS = {
@@ -49,7 +49,6 @@ class SentenceStepper(Explorable):
         "layer 1 / attention / W_Q / 0", a row, a column, and the number.
     """
 
-    _name = "stepper"
     _builds_on = ("machine.js", "loom.js")
 
     params = traitlets.Dict()
@@ -67,7 +66,8 @@ class SentenceStepper(Explorable):
     def __init__(self, params, config, words, sentences, **kwargs):
         tokens = kwargs.setdefault("tokens", sentences[0].split())
         kwargs.setdefault("token", len(tokens) - 1)
-        super().__init__(_listed(params), asdict(config), list(words), sentences, **kwargs)
+        rounded = _each(lambda part: np.round(np.asarray(part, float), 3).tolist(), params)
+        super().__init__(rounded, asdict(config), list(words), sentences, **kwargs)
 
     def check(self, state):
         config = TransformerConfig(**state["config"])
@@ -89,9 +89,8 @@ class SentenceStepper(Explorable):
             if len(tokens) > config.n_positions:
                 told = f"{' '.join(tokens)!r} has {len(tokens)}"
                 raise traitlets.TraitError(f"the model reads at most {config.n_positions} words, but {told}")
-        for name, size in {"step": FIRST + A_LAYER * config.n_layers + LAST, "head": config.n_heads}.items():
-            if not 0 <= state[name] < size:
-                raise traitlets.TraitError(f"{name} must be from 0 to {size - 1}, but is {state[name]}")
+        check_range(state, 0, FIRST + A_LAYER * config.n_layers + LAST - 1, "step")
+        check_range(state, 0, config.n_heads - 1, "head")
         known = sizes_of(config, len(state["tokens"]))
         for one in state["changes"]:
             if not _is_change(one, known):
@@ -101,7 +100,7 @@ class SentenceStepper(Explorable):
     @property
     def probabilities(self):
         """Of the next word after each word of the sentence, without `changes`: array, shape (n, n_words)."""
-        return softmax(decoder(_arrays(self.params), TransformerConfig(**self.config), self._encoded()))
+        return softmax(decoder(_each(np.array, self.params), TransformerConfig(**self.config), self._encoded()))
 
     def _encoded(self):
         return np.array([self.words.index(word) for word in self.tokens])
@@ -126,7 +125,7 @@ def sizes_of(config, n):
             rows |= {f"layer {layer}, head {head}: {name}": config.d_k for name in ("Q", "K", "V", "mixtures")}
             rows |= {f"layer {layer}, head {head}: {name}": n for name in ("scores", "masked scores", "weights")}
             rows[f"layer {layer}, head {head}: update"] = config.d_model
-    return {name: (n, columns) for name, columns in rows.items()} | dict(_matrices(shapes(config)))
+    return {name: (n, columns) for name, columns in rows.items()} | dict(_matrices(config))
 
 
 def _is_change(one, known):
@@ -139,37 +138,26 @@ def _is_change(one, known):
         return False
 
 
-def _matrices(part, path=()):
+def _matrices(config):
     """Yield name and shape of each matrix of the parameters, heads apart; a vector is one row."""
-    for name, shape in part.items():
-        here = (*path, name)
-        if isinstance(shape, dict):
-            yield from _matrices(shape, here)
-        elif len(shape) == 3:
-            yield from ((" / ".join([*here, str(head)]), shape[1:]) for head in range(shape[0]))
+    for path, shape in flat(shapes(config)):
+        if len(shape) == 3:
+            yield from ((" / ".join([*path, str(head)]), shape[1:]) for head in range(shape[0]))
         else:
-            yield " / ".join(here), (1,) * (2 - len(shape)) + tuple(shape)
+            yield " / ".join(path), (1,) * (2 - len(shape)) + tuple(shape)
 
 
-def _listed(part):
-    """Return nested dicts of arrays as nested dicts of lists, with three decimals."""
-    if isinstance(part, dict):
-        return {name: _listed(inner) for name, inner in part.items()}
-    return np.round(np.asarray(part, float), 3).tolist()
+def _each(change, params):
+    """Return nested dicts with each entry changed."""
+    return nested((path, change(part)) for path, part in flat(params))
 
 
-def _arrays(part):
-    return {name: _arrays(inner) for name, inner in part.items()} if isinstance(part, dict) else np.array(part)
-
-
-def _check_like(params, expected, path=""):
+def _check_like(params, expected):
     """Refuse parameters of other names or shapes than expected, or with NaN in them."""
+    params, expected = ({" / ".join(path): part for path, part in flat(whole)} for whole in (params, expected))
     if unlike := set(params) ^ set(expected):
-        raise traitlets.TraitError(f"the params differ from those of the config in {', '.join(sorted(unlike))}")
+        raise traitlets.TraitError(f"the params differ from those of the config in {min(unlike)}")
     for name, part in params.items():
-        if isinstance(part, dict):
-            _check_like(part, expected[name], f"{path}{name} / ")
-            continue
-        check_finite(f"{path}{name}", np.array(part))
+        check_finite(name, np.array(part))
         if np.shape(part) != expected[name]:
-            raise traitlets.TraitError(f"{path}{name} needs shape {expected[name]}, but has {np.shape(part)}")
+            raise traitlets.TraitError(f"{name} needs shape {expected[name]}, but has {np.shape(part)}")

@@ -28,8 +28,6 @@ class TodaysLayer(Explorable):
         What is built as today, of `CHANGES`; a gated MLP has no biases.
     """
 
-    _name = "todays_layer"
-
     changed = traitlets.List(traitlets.Enum([*CHANGES]))
     sizes = traitlets.Dict({name: getattr(GPT_2_LIKE, name) for name in SIZES} | {"gated": 14_336, "shared": 8})
 

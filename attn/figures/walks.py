@@ -18,8 +18,6 @@ class WalkExplorer(Explorable):
     seed : int
     """
 
-    _name = "walks"
-
     d_k = Int(64, min=1, max=256)
     seed = Int(1, min=0)
 

@@ -48,8 +48,6 @@ function build(means) {
   const { tokens, n, heads, patterns } = now;
   const named = (j) => `“${tokens[j].trim()}”`;
 
-  const select = element("select", { autocomplete: "off" }, ...texts.map((text, i) => element("option", { value: i }, text)));
-  select.value = shown;
   const problem = element("span", { className: "attn-problem", role: "status" });
   const show = async (i) => {
     let others = read().more;
@@ -58,7 +56,7 @@ function build(means) {
       try {
         if (!window.attnWall) await load("wall.js");
       } catch {
-        select.value = shown;
+        sentences.set(shown);
         problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold wall.js.";
         return;
       }
@@ -66,13 +64,14 @@ function build(means) {
     }
     change({ ...(others ? { more: others } : {}), sentence: i, token: [first, ...(others ?? [])][i].tokens.length - 1 });
   };
-  select.addEventListener("change", () => show(Number(select.value)));
+  const sentences = chooser("Sentence", texts, show);
+  sentences.set(shown);
 
   const looks = choice({
-    legend: "Show", labels: Object.values(LOOKS),
-    onChoose: (i) => change({ look: Object.keys(LOOKS)[i], ...(i === 3 && !read().token ? { token: n - 1 } : {}) }),
+    legend: "Show", labels: LOOKS,
+    onChoose: (look) => change({ look, ...(look === "matter" && !read().token ? { token: n - 1 } : {}) }),
   });
-  const works = choice({ legend: "Heads that look at", labels: Object.values(WORKS), onChoose: (i) => change({ work: Object.keys(WORKS)[i] }) });
+  const works = choice({ legend: "Heads that look at", labels: WORKS, onChoose: (work) => change({ work }) });
   const told = element("p", { className: "attn-outcome attn-why", role: "status" });
   const partner = texts.findIndex((text) => text.startsWith("The capital of France"));
   const elsewhere = button("attn-button", `Read “${texts[partner]}”`, () => show(partner));
@@ -82,8 +81,8 @@ function build(means) {
   const text = arcsOver(tokens, (i) => change({ token: i }));
   const wall = wallOf(heads.length, (head) => change({ head }));
   wall.draw(patterns);
-  draw(element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, "Sentence"), select), problem,
-    looks.row, works.row, told, elsewhere, given, text.scroll, line, wall.table, wall.numbers, reset);
+  draw(sentences.row, problem, looks.row, works.row, told, elsewhere, given, text.scroll, line, wall.table, wall.numbers,
+    reset);
 
   const bold = (content) => element("b", {}, content);
   const telling = {
@@ -119,9 +118,9 @@ function build(means) {
   return (state) => {
     const { look, token, head, work } = state, numbersNow = found(now, state), chosen = placeOf(head);
     const dotted = look === "matter" || look === "exchange", from = look === "matter" ? Math.max(0, token - 1) : token;
-    looks.set(Object.keys(LOOKS).indexOf(look));
+    looks.set(look);
     works.row.hidden = look !== "work";
-    works.set(Object.keys(WORKS).indexOf(work));
+    works.set(work);
     elsewhere.hidden = look !== "exchange" || Boolean(now.exchange);
     given.hidden = look !== "exchange" || !now.exchange;
     told.replaceChildren(...telling[look](numbersNow, state));

@@ -7,7 +7,7 @@ import traitlets
 
 from attn.course.recordings import read_recording
 from attn.course.smollm2 import HEADS
-from attn.figures.base import Explorable, Place, Words, check_heads, listed
+from attn.figures.base import Explorable, Place, Words, check_heads, check_range, listed
 
 
 def wall_script():
@@ -35,7 +35,6 @@ class HeadsWall(Explorable):
         What is looked for where the look is "work".
     """
 
-    _name = "wall"
     _builds_on = ("windows.js",)
     _on_request = ("more",)
 
@@ -57,8 +56,7 @@ class HeadsWall(Explorable):
 
     def check(self, state):
         n_tokens = len([state["first"], *state["more"]][state["sentence"]]["tokens"])
-        if not 0 <= state["token"] < n_tokens:
-            raise traitlets.TraitError(f"token must be from 0 to {n_tokens - 1}, but is {state['token']}")
+        check_range(state, 0, n_tokens - 1, "token")
         check_heads([state["head"]], HEADS)
 
     @property
