@@ -95,9 +95,10 @@ def visit_formula(translator, node):
         html = ""
     tag = "div" if display else "span"
     named = {"role": "img", "aria-label": node.astext()} if "latex" in node else {}  # called as it is typed
-    translator.body.append(
-        translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}, **named) + f"{html}</{tag}>"
-    )
+    formula = translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}, **named) + f"{html}</{tag}>"
+    follows = node.next_node(descend=False, siblings=True)
+    sticks = isinstance(follows, nodes.Text) and follows[:1] in [*".,;:?!)"]
+    translator.body.append(formula + "\u2060" * sticks)  # no line begins with the mark after a formula
     raise nodes.SkipNode
 
 
