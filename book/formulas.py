@@ -36,6 +36,7 @@ FACE = re.compile(
 NOTICE = (
     "/* MathJax's: Copyright (c) 2017-2022 The MathJax Consortium, Apache License 2.0, https://www.mathjax.org */\n"
 )
+PARTS_OF_A_LINE = re.compile(r"\\qquad|(?=\{\}=)")  # where a narrow page may break it
 STRETCHED = ["", "S1", "S4", "A"]  # where MathJax finds the pieces of braces and brackets of any size
 
 
@@ -88,8 +89,9 @@ def typeset(latex, display):
 def visit_formula(translator, node):
     latex, display = node.get("latex", node.astext().strip()), node.tagname == "math_block"
     number = rf"\tag{{{get_node_equation_number(translator, node)}}}" if node.get("number") else ""
+    parts = [latex + number] if number or r"\begin" in latex else PARTS_OF_A_LINE.split(latex)
     try:
-        html = typeset(latex + number, display)
+        html = "".join(typeset(part, display) for part in parts)
     except ValueError as error:
         logging.getLogger(__name__).warning(str(error), location=node)
         html = ""
