@@ -65,7 +65,7 @@ addEventListener("DOMContentLoaded", () => {
 }, true); // before the search begins
 
 // What stands after a guess is not shown until the guess is there to be made; if it never comes, all is shown.
-if (/\d\d_\w+\.html/.test(location.pathname) && localStorage.getItem("attention-worked-out: show all") !== "yes") {
+if (!/index\.html$/.test(location.pathname) && localStorage.getItem("attention-worked-out: show all") !== "yes") {
   document.documentElement.classList.add("attn-asks");
   addEventListener("load", () => document.documentElement.classList.remove("attn-asks"));
 }

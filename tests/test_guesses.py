@@ -191,6 +191,18 @@ def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit,
     assert all(is_picture for is_picture, *_ in answers), "a picture that answers stands before the code that drew it"
 
 
+@pytest.mark.parametrize("name", ["half_an_hour", "in_its_place", "learning_to_copy", "test_your_own"])
+def test_a_page_beside_the_chapters_hides_its_results_as_well(visit, address, name):
+    page = visit(f"{address}/chapters/{name}.html", ask=True)
+    hidden = page.locator(".attn-result[hidden=until-found]")
+    n_hidden, pass_on = hidden.count(), page.get_by_role("button", name="Just show me")
+    assert n_hidden == page.locator('[data-explorable="guess"]').count() > 0
+    pass_on.first.click()
+    assert hidden.count() == n_hidden - 1
+    page.reload()
+    assert hidden.count() == n_hidden - 1, "what was said is kept"
+
+
 CHAPTER = "chapters/04_scaling.html"
 SCALING = next(path for path in CHAPTERS if path.stem == "04_scaling")
 

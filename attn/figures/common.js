@@ -655,9 +655,9 @@ function remember(values) {
   keep(KEY, JSON.stringify({ ...remembered(), ...values }));
 }
 
-// The name of the chapter in which a node stands, without its number: a later book may give it another. In a notebook the
-// extension of JupyterLab says it.
+// The name of the chapter or page in which a node stands, without its number: a later book may give it another. In a
+// notebook the extension of JupyterLab says it. The title page, and the book as one page, have none.
 function chapterOf(node) {
   const said = node?.closest("[data-attn-chapter]")?.dataset.attnChapter;
-  return said ?? location.pathname.match(/\d\d_(\w+)\.(?:html|ipynb)/)?.[1];
+  return said ?? location.pathname.match(/\/(?:\d\d_)?(?!index\.)(\w+)\.(?:html|ipynb)$/)?.[1];
 }
