@@ -218,7 +218,7 @@ MOVES = {
     "ask_share_receive": [
         (hold, "The question of it", "ArrowRight"),
         (hold, "The question of it", "Shift+ArrowDown"),
-        (press, "Point at sat"),
+        (touch, ".attn-pressed", 1),
         (press, "Let it learn to find “cat”"),
     ],
     "ask_three_times": [(hold, "The question of it in head <i>two", "Shift+ArrowLeft"), (touch, ".attn-pressed", 1)],

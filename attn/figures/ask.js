@@ -22,6 +22,7 @@ function pull(state, goal) {
   return { mean, step: mean.map((entry, d) => (state.K[goal][d] - entry) / divisorOf(state)) };
 }
 
+const direction = (vector) => vector.map((entry) => entry / (Math.hypot(...vector) || 1));
 const inside = (q) => q.map((entry, d) => Math.max(-EDGE[d], Math.min(d ? 2.9 : EDGE[d], entry)));
 const pair = (vector) => `(${vector.map((entry) => format(entry)).join(", ")})`;
 const percent = (weight) => `${format(100 * weight, 1)}\u00a0%`;
@@ -58,16 +59,15 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
   const keys = K.map((k, j) => {
     const [x, y] = inPlane(k);
     const target = drawing("circle", { r: 22, cx: x, cy: y, class: "attn-target" }), point = drawing("circle", { class: "attn-key-point" });
-    const name = drawing("text", { class: "attn-key-label attn-plane-label" }, tokens[j]);
+    const name = lettering(x, y, "attn-key-label attn-plane-label", tokens[j]);
     const group = pressable(drawing("g", {}, target, point, name), () => onMove(inside(k.map((entry) => 1.25 * entry))),
       { "aria-label": `Point at ${tokens[j]}` });
-    const away = [k[0] - middle[0], k[1] - middle[1]];
-    const length = Math.hypot(...away) || 1;
-    const [u, v] = away.map((entry) => entry / length);
-    const set = (weight, hidden) => {
-      const r = (0.1 + 0.27 * Math.sqrt(weight)) * unit;
+    const away = direction([k[0] - middle[0], k[1] - middle[1]]);
+    const set = (weight, hidden, q) => { // the name lies away from the other keys, and from the line of the arrow
+      const r = (0.1 + 0.27 * Math.sqrt(weight)) * unit, side = q[0] * k[1] < q[1] * k[0] ? 1 : -1;
+      const [u, v] = direction([away[0] + side * direction(q)[1], away[1] - side * direction(q)[0]]);
       put(point, { cx: x, cy: y, r });
-      put(name, { x: x + u * (r + 5), y: y - v * (r + 5) + 5, "text-anchor": u > 0.3 ? "start" : u < -0.3 ? "end" : "middle" });
+      put(name, { x: x + u * (r + 5 + 4 * tokens[j].length), y: y - v * (r + 9) + 5 });
       group.classList.toggle("attn-struck", Boolean(hidden));
     };
     return { group, set };
@@ -93,7 +93,7 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
       const foot = inPlane(q.map((entry) => (length ? (entry * scores[j]) / length ** 2 : 0)));
       feet[j][0].set(inPlane(k), foot);
       put(feet[j][1], { cx: foot[0], cy: foot[1] });
-      keys[j].set(weights[j], state.hidden?.[j]);
+      keys[j].set(weights[j], state.hidden?.[j], q);
     });
     grip.set(tip, length, pair(q));
     put(head, { transform: `rotate(${(Math.atan2(tip[1] - root[1], tip[0] - root[0]) * 180) / Math.PI})` });

@@ -107,25 +107,24 @@ function receivePicture({ tokens, asker, V, E }) {
   const ghost = drawing("circle", { r: 9, class: "attn-out attn-ghost" }), out = drawing("circle", { r: 9, class: "attn-out" });
   const word = planeArrow("attn-own-arrow", place), moved = planeArrow("attn-value-arrow", place);
   picture.append(drawing("polygon", { points: V.map((v) => place(v).map((x) => x.toFixed(1))).join(" "), class: "attn-hull" }),
-    ...springs.map((spring) => spring.node), ghost, ...V.map((v) => {
+    ...springs.map((spring) => spring.node), ghost, out, ...V.map((v) => {
       const [x, y] = place(v);
       return drawing("rect", { x: x - 6, y: y - 6, width: 12, height: 12, rx: 3, class: "attn-value-point" });
     }));
   if (E) {
-    const [x, y] = place(E);
-    picture.append(word.group, moved.group,
-      drawing("text", { x: x - 8, y: y + 5, "text-anchor": "end" }, asker));
+    const [x, y] = place(E), [x0, y0] = place([0, 0]);
+    picture.append(word.group, moved.group, drawing("circle", { cx: x0, cy: y0, r: 3, class: "attn-mark" }),
+      lettering(x0, y0 + 17, "attn-mark", "0"), drawing("text", { x: x - 8, y: y + 5, "text-anchor": "end" }, asker));
     word.set([0, 0], E);
   }
-  picture.append(out, ...V.map((v, j) => { // names stand above what moves
-    const [x, y] = place(v);
-    const side = x > PICTURE_WIDTH / 2 ? 1 : -1;
-    return drawing("text", { x: x + 12 * side, y: y + 5, class: "attn-value-label attn-plane-label", "text-anchor": side > 0 ? "start" : "end" }, tokens[j]);
-  }));
+  const names = V.map((v, j) => drawing("text", { y: place(v)[1] + 5, class: "attn-value-label attn-plane-label" }, tokens[j]));
+  picture.append(...names); // above what moves
   const set = (state, { weights, output }, before) => {
     const [x, y] = place(output), takes = sum(weights) > 0 ? "visible" : "hidden"; // from nobody, if all words are hidden
     springs.forEach((spring, j) => {
       spring.set([x, y], place(V[j]));
+      const side = V[j][0] < output[0] ? -1 : 1; // away from the output
+      put(names[j], { x: place(V[j])[0] + 12 * side, "text-anchor": side > 0 ? "start" : "end" });
       put(spring.node, { "stroke-width": 1 + 14 * weights[j], opacity: 0.25 + 0.6 * weights[j], visibility: takes });
     });
     put(out, { cx: x, cy: y, visibility: takes });

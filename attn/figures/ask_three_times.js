@@ -1,7 +1,7 @@
 // Three heads ask the same words, each with a query and keys of its own; what they receive is added to the word.
 
 const HEAD = 220; // how wide the picture of a head is
-const SUM = { height: 176, unit: 38, origin: [146, 112] }; // the picture in which the outputs are added
+const SUM = { height: 176, unit: 52, origin: [146, 135] }; // the picture in which the outputs are added
 const PLAIN = { temperature: 1, d_k: 2, scaled: true };
 
 // What each head takes, and where their outputs, one after the other, bring the word.

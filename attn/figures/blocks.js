@@ -17,10 +17,11 @@ function build({ read, change, reset, line, tell, draw }) {
   const [left, middle, right] = [4, 4 + cell * k * H + space, 4 + cell * (k * H + d) + 2 * space];
   const end = top + H * k * tall + gap * (H - 1) + 22;
 
+  const numberIn = (text) => drawing("text", { x: cell / 2 - 1, y: 17, "text-anchor": "middle",
+    ...(cell < 30 ? { "font-size": 11 } : {}), ...(cell < 30 && text.length > 2 ? { textLength: cell - 4, lengthAdjust: "spacingAndGlyphs" } : {}) }, text);
   const table = (rows, className) => {
     const cells = rows.map((row, y) => row.map((number, x) => drawing("g", { transform: `translate(${cell * x},${tall * y})` },
-      drawing("rect", { width: cell - 2, height: tall - 2, rx: 3 }),
-      drawing("text", { x: cell / 2 - 1, y: 17, "text-anchor": "middle", "font-size": cell < 30 ? 11 : 14 }, short(number)))));
+      drawing("rect", { width: cell - 2, height: tall - 2, rx: 3 }), numberIn(short(number)))));
     return { cells, group: drawing("g", { class: className }, ...cells.flat()) };
   };
   const ofHead = (h) => `attn-block attn-block-${h % 3}`;

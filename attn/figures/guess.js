@@ -50,7 +50,7 @@ function choiceGuess({ choices }, commit) {
 
 function scaleGuess({ scale, unit, digits }, commit) {
   const { share, at } = scaleOf(scale);
-  const told = inWords(digits, unit);
+  const told = scale[0] > 0 ? inWords(digits, unit) : (number) => `${format(number, digits)}${unit}`;
   const rounded = (number) => Number(scale[0] > 0 ? number.toPrecision(2) : number.toFixed(digits));
   const step = scale[0] > 0 ? 0.005 : Math.max(0.005, 10 ** -digits / (scale[1] - scale[0]));
   let now = rounded(at(0.5));
@@ -64,7 +64,7 @@ function scaleGuess({ scale, unit, digits }, commit) {
     },
   });
   set(0.5);
-  const [low, high] = scale.map((end) => element("span", { className: "attn-end" }, end.toLocaleString("en-US", { notation: "compact" })));
+  const [low, high] = scale.map((end) => element("span", { className: "attn-end" }, end.toLocaleString("en-US", { notation: "compact" }).replace("-", "−")));
   row.firstChild.after(low);
   row.lastChild.before(high);
   const kind = {
@@ -94,16 +94,15 @@ function scaleGuess({ scale, unit, digits }, commit) {
 // The axes of a curve that is drawn: where a point and a number lie, and the drawing without its curves.
 function axesOf({ at, across, along, scale, digits }) {
   const { share } = scaleOf(scale);
-  const [width, height, left, foot] = [480, 240, 44, 34];
-  const x = (i) => left + 14 + ((width - left - 28) * i) / (at.length - 1);
+  const [width, height, left, foot] = [Math.min(480, sceneWidth()), 240, 36, 34];
+  const x = (i) => left + 14 + ((width - left - 52) * i) / (at.length - 1); // beside the last, the names of the curves
   const y = (number) => (height - foot) * (1 - share(number)) + 8 * (2 * share(number) - 1) + 4;
   const told = inWords(digits);
   const label = (text, where) => drawing("text", { class: "attn-tick", ...where }, text);
   const plot = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "attn-axes", role: "group", "aria-label": `Your curve: ${along}` },
     drawing("path", { class: "attn-axis", d: `M${left} 4V${height - foot + 4}H${width - 4}` }),
     ...scale.map((end) => label(told(end), { x: left - 6, y: y(end) + 4, "text-anchor": "end" })),
-    ...at.map((one, i) => label(told(one), i < at.length - 1 ? { x: x(i), y: height - 19, "text-anchor": "middle" }
-      : { x: width, y: height - 19, "text-anchor": "end" })),
+    ...at.map((one, i) => label(told(one), { x: x(i), y: height - 19, "text-anchor": "middle" })),
     label(across, { x: width - 4, y: height - 4, "text-anchor": "end" }), label(along, { x: left + 8, y: 14 }));
   // Where a pointer is: by points, and as a share of the scale.
   const under = ({ clientX, clientY }) => {
@@ -112,7 +111,8 @@ function axesOf({ at, across, along, scale, digits }) {
     return [((px - x(0)) / (x(at.length - 1) - x(0))) * (at.length - 1), (height - foot - 4 - py) / (height - foot - 16)];
   };
   const path = (numbers) => numbers.map((number, i) => `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(number).toFixed(1)}`).join("");
-  return { plot, x, y, under, path };
+  const name = (text, number, lower = 0) => plot.append(label(text, { x: x(at.length - 1) + 10, y: y(number) + 4 + lower }));
+  return { plot, x, y, under, path, name };
 }
 
 // A sweep of a pointer over the axes. Between two moves of a quick finger lie points; they are swept as well.
@@ -186,10 +186,16 @@ function curveGuess(asked, commit) {
       points.forEach((point) => point.setAttribute("tabindex", -1));
       (said ? grips : [line, ...points, ...grips]).forEach((node) => node.remove());
     },
-    settle: (said, right) => axes.plot.append(drawing("path", { class: "attn-its-curve", d: axes.path(right), pathLength: 1 }),
-      ...right.map((number, i) => drawing("circle", { cx: axes.x(i), cy: axes.y(number), r: 4, class: "attn-its-point" }))),
+    settle(said, right) {
+      axes.plot.append(drawing("path", { class: "attn-its-curve", d: axes.path(right), pathLength: 1 }),
+        ...right.map((number, i) => drawing("circle", { cx: axes.x(i), cy: axes.y(number), r: 4, class: "attn-its-point" })));
+      axes.name("it is", right.at(-1));
+      if (!said) return;
+      const lower = axes.y(said.at(-1)) - axes.y(right.at(-1));
+      axes.name("you", said.at(-1), Math.abs(lower) < 14 ? (lower > 0 ? 14 : -14) - lower : 0);
+    },
     fits: (said) => Array.isArray(said) && said.length === at.length && said.every((number) => scale[0] <= number && number <= scale[1]),
-    told: (said) => [said.map(told).join(", ")],
+    told: (said) => [`from ${told(said[0])} to ${told(said.at(-1))}`],
     isRight: (said, right) => sum(misses(said, right).map(Math.abs)) / at.length <= NEAR.curve,
     reason: (said, right) => (sum(misses(said, right)) > 0 ? "high" : "low"),
     spot: (said) => sum(said.map(share)) / at.length,

@@ -117,7 +117,7 @@ function build(means) {
 
   return (state) => {
     const { look, token, head, work } = state, numbersNow = found(now, state), chosen = placeOf(head);
-    const dotted = look === "matter" || look === "exchange", from = look === "matter" ? Math.max(0, token - 1) : token;
+    const dotted = look === "matter" || (look === "exchange" && now.exchange), from = look === "matter" ? Math.max(0, token - 1) : token;
     looks.set(look);
     works.row.hidden = look !== "work";
     works.set(work);

@@ -49,7 +49,13 @@ function arcsOver(tokens, onChoose) {
   const scene = drawing("svg", { viewBox: `0 0 ${wide} ${base + 8}`, class: "attn-scene", "aria-hidden": "true" }, links.group);
   const text = box("attn-wall-text", scene, ask.row);
   text.style.minWidth = `${46 * n}px`;
-  return { scroll: scrolling("The sentence and where the head looks", text), row: ask.row, choose: ask.set, set: links.set };
+  const scroll = scrolling("The sentence and where the head looks", text);
+  const choose = (i) => {
+    ask.set(i);
+    const at = ((i + 0.5) * text.clientWidth) / n; // in view, with half of its room
+    scroll.scrollLeft = Math.max(at + 30 - scroll.clientWidth, Math.min(at - 30, scroll.scrollLeft));
+  };
+  return { scroll, row: ask.row, choose, set: links.set };
 }
 
 // All heads, a window for each, which is pressed to choose one. A dot in a window says how much, dark for more and orange
@@ -75,7 +81,7 @@ function wallOf(count, onChoose) {
       : layers.map((layer) => numbers.map((number) => of(layer, number))),
   });
   const cells = grid(layers.length, PER_LAYER);
-  const behind = tableOf({ title: "", columns: numbers.map(named).map(heading("col")), rows: layers.map(named).map(heading("row")), cells });
+  const behind = tableOf({ className: "attn-pattern attn-maps", title: "", columns: numbers.map(named).map(heading("col")), rows: layers.map(named).map(heading("row")), cells });
   // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says, `touched` whether
   // something is done to it.
   const set = ({ head, numbers: found, title, says, fades = () => false, dot = () => 0, touched = () => false }) => {
