@@ -48,8 +48,3 @@ def shared_script(*more):
     source = read_source("common.js")
     shared = f"const shared = {{ {', '.join(_names(source))} }};"
     return "\n".join(["(() => {", source, shared, read_source("mount.js"), *more, "})();\n"])
-
-
-def book_script(*more):
-    """Return all explorables, and more of a page's own scripts, as one script."""
-    return "".join(figure_scripts().values()) + shared_script(*more)

@@ -414,6 +414,18 @@ function tableOf({ className = "attn-pattern", title, columns = [], rows = [], c
   return { table, caption: above, lines };
 }
 
+// Heads as windows to press: a column for each layer where there is room, and else a row, which looks as `flat` says.
+function mapTable(title, byLayer, flat = "") {
+  const across = matchMedia("(min-width: 600px)").matches;
+  const layers = byLayer.map((_, layer) => String(layer + 1)), numbers = byLayer[0].map((_, i) => String(i + 1));
+  return tableOf({
+    className: across ? "attn-maps" : `attn-maps ${flat}`,
+    title: `${title}, a ${across ? "column" : "row"} for each layer: choose one`,
+    columns: (across ? layers : numbers).map(heading("col")), rows: (across ? numbers : layers).map(heading("row")),
+    cells: across ? numbers.map((_, i) => byLayer.map((row) => row[i])) : byLayer,
+  }).table;
+}
+
 // Numbers in a grid of cells, shaded by a share of which no more than 1 is seen.
 function fill(cells, numbers, share = (number) => number) {
   cells.forEach((row, i) => row.forEach((cell, j) => {

@@ -25,13 +25,7 @@ async function bring({ load, model }, name, onProgress) {
     await load(`${name}-${part}.js`);
     onProgress((part + 1) / parts().count);
   }
-  const all = parts().parts.map(bytesOf), bytes = new Uint8Array(sum(all.map((part) => part.length)));
-  let place = 0;
-  for (const part of all) {
-    bytes.set(part, place);
-    place += part.length;
-  }
-  brought[name] = modelOf(parts().about, bytes);
+  brought[name] = modelOf(parts().about, bytesOf(parts().parts.join("")));
 }
 
 // What is done to heads, by name, from the lists of the state.

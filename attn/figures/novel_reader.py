@@ -31,11 +31,11 @@ def model_scripts():
     """Yield the names and texts of the scripts that hold a model, as a page opened from a file can load no other."""
     for name in novels.ALIVE:
         about, numbers = _for_a_page(name)
-        size = -(-len(numbers) // PARTS)
+        text = base64.b64encode(numbers).decode()
+        size = -(-len(text) // PARTS)
         for part in range(PARTS):
             start = f"(window.attnNovels ??= {{}}).{name} = {{about: {json.dumps(about)}, count: {PARTS}, parts: []}};"
-            text = base64.b64encode(numbers[part * size : (part + 1) * size]).decode()
-            push = f'window.attnNovels.{name}.parts.push("{text}");\n'
+            push = f'window.attnNovels.{name}.parts.push("{text[part * size : (part + 1) * size]}");\n'
             yield f"{name}-{part}.js", push if part else start + push
 
 
