@@ -507,14 +507,13 @@ function invitation({ label, what, kind = "attn-load", bring, onReady }) {
 const VISIBLE = /[^\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
 // A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them, and may
-// return a sentence that says why it refuses them. Where a word is a label and nothing is computed from it, the field is
-// called so.
-function wordField({ words, fewest = 2, most, note = "", called = "Your own words", onWords }) {
-  const range = fewest === most ? String(most) : `${fewest} to ${most}`;
+// return a sentence that says why it refuses them.
+function wordField({ words, fewest = 2, most, note = "", onWords }) {
+  const range = `${fewest} to ${most}`;
   const input = control("text", { spellcheck: false, value: words.join(" ") });
   const problem = element("span", { className: "attn-problem", role: "status" });
   const row = element("form", { className: "attn-words" },
-    element("label", {}, element("span", {}, `${called} (${range}${note})`), input),
+    element("label", {}, element("span", {}, `Your own words (${range}${note})`), input),
     element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
   row.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -593,10 +592,10 @@ function alike(one, other) {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-// The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
-// to draw, to report, and to read and change the state; it returns what shows a state in what it drew, beside the state
-// before the reader's last move (null where that changed nothing), whose ghost may stay. It is called again when something has
-// changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
+// The life of a figure, as anywidget and mount.js start it. `names` are those of its state, which its class in Python gives
+// it as STATE. `build` is given the means to draw, to report, and to read and change the state; it returns what shows a state
+// in what it drew, beside the state before the reader's last move (null where that changed nothing), whose ghost may stay.
+// It is called again when something has changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
 function figure({ label, names, fixed = () => [], build }) {
   return ({ model, el, addressOf = () => null, load = null }) => {
     const root = figureRoot(el, label);

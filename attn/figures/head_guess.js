@@ -205,9 +205,7 @@ function build(means) {
 }
 
 const render = figure({
-  label: "Head guess", build,
-  names: ["heads", "kinds", "levels", "texts", "tokens", "weights", "here", "measures", "least", "change", "classes",
-    "verdicts", "sentences", "cases", "head", "text", "token", "guesses"],
+  label: "Head guess", names: STATE, build,
   fixed: ({ heads, kinds, levels, texts, tokens, weights, cases }) => [heads, kinds, levels, texts, tokens, weights, cases],
 });
 

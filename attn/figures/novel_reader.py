@@ -109,8 +109,7 @@ class NovelReader(Explorable):
         check_range(state, first_read(len(tokens)), len(tokens) - 1, "token")
         done = [head for what in DONE for head in state[what]]
         check_heads((state["head"], *done), HEADS)
-        twice = sorted({head for head in done if done.count(head) > 1})
-        if twice:
+        if twice := sorted({head for head in done if done.count(head) > 1}):
             raise traitlets.TraitError(f"one thing is done to a head, but {', '.join(twice)} is named twice")
         check_range(state, 0.1, 2, "temperature")
         check_range(state, -1, size - 1, "target")
