@@ -177,8 +177,7 @@ POSITIONS = {
         needs="n_positions",
     ),
     "sinusoid": PositionalEncoding(
-        embed=lambda X, params, start: X + sinusoid(*X.shape[-2:], start=start).astype(X.dtype),
-        even="d_model",
+        embed=lambda X, params, start: X + sinusoid(*X.shape[-2:], start=start).astype(X.dtype), even="d_model"
     ),
     "relative": PositionalEncoding(
         bias=lambda p, n_heads, n_queries, n_keys: relative_bias(p["relative"], n_queries, n_keys),

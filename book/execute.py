@@ -105,13 +105,13 @@ def fill_cache():
         print(f"executed {path.name}", flush=True)
 
 
-def execute(path, folder=None):
-    """Return a chapter with the outputs of a fresh kernel, which runs in a folder (default: that of the chapter).
+def execute(path):
+    """Return a chapter with the outputs of a fresh kernel, which runs in its folder.
 
     Raises ChapterFailed also where a cell only wrote to the error stream.
     """
     notebook = read(path)
-    where = {"metadata": {"path": folder or path.parent}}
+    where = {"metadata": {"path": path.parent}}
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(notebook, resources=where, extra_arguments=["--log-level=CRITICAL"], **options)
     try:

@@ -24,8 +24,7 @@ def name_place(record):
     """Let a warning name the file that is written by hand, and the cell; MyST-NB counts line 5 of cell 3 as 30006."""
     if isinstance(getattr(record, "location", None), str):
         record.location = IN_NOTEBOOK.sub(
-            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}",
-            record.location,
+            lambda counted: f", cell {counted[1]}, line {int(counted[2]) - 1}", record.location
         )
     return True
 

@@ -1,13 +1,13 @@
-"""Scripts that measure what takes too long for a page, each run once: `python -m recordings.copying`.
+"""Scripts that measure what takes too long for a page, each run once: `python -m recordings copying`.
 
-A script trains models of several kinds, each from several seeds, and `attn.course.recordings.record` writes what comes
-out into attn/data/recordings. So that the beginning can be measured again (tests/test_recordings.py), a script has
+A script trains models of several kinds, each from several seeds, and what comes out is written into
+attn/data/recordings. For that, and so that the beginning can be measured again (tests/test_recordings.py), a script has
 
 - `SOURCE`, what the models are trained on;
 - `KINDS`, by name what makes a kind; `SEEDS`; `EVERY`, the steps between two measurements;
 - `learn(seed, *kind, n_taken=None)`, which trains one model, for `n_taken` of the planned steps if it is given, and
-  returns a dict: "seed"; "loss", the means of `EVERY` steps each; what was measured before the first step and after
-  each of these, lists with one number more than "loss"; and what was measured at the end.
+  returns a dict: "loss", the means of `EVERY` steps each; what was measured before the first step and after each of
+  these, lists with one number more than "loss"; and what was measured at the end.
 """
 
 from attn import Tape, TransformerConfig

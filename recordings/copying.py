@@ -1,6 +1,6 @@
 """Copying from what was just read, by one layer, by two, and by two that may not look one back: for chapter 15.
 
-    .venv/bin/python -m recordings.copying
+    .venv/bin/python -m recordings copying
 
 trains five models of each kind, and writes attn/data/recordings/copying.json.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import Forbid, decoder, init_transformer
 from attn.course.corpora import repeated
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import train
 from recordings import gradients, share_right, toy
 
@@ -55,12 +55,7 @@ def learn(seed, options, steps, rate, forbidden, n_taken=None):
     )  # fmt: skip
     without = [share_right(partial(model, config, [*forbidden, back]), run.params, *TEST) for back in range(1, 10)]
     return {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "right": np.round(run.probes, 4).tolist(),
         "without": np.round(without, 4).tolist(),
     }
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

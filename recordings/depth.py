@@ -1,6 +1,6 @@
 """Two, eight and twenty-four layers, whose outputs are added or not, normalised before or after: for chapter 12.
 
-    .venv/bin/python -m recordings.depth
+    .venv/bin/python -m recordings depth
 
 trains five models of each kind, and writes attn/data/recordings/depth.json.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from attn import causal_mask, init_transformer, multi_head_attention
 from attn.course.corpora import fortunes
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.layers import embedding, feed_forward, layer_norm, linear
 from attn.training import batches, train
 from recordings import gradients, share_right, toy
@@ -74,8 +74,4 @@ def learn(seed, n_layers, way, warm_up, rate, n_taken=None):
         probe=lambda params: share_right(deep, params, CORPUS.test["sentences"], known), probe_every=EVERY,
         n_taken=n_taken,
     )  # fmt: skip
-    return {"seed": seed, "loss": mean_losses(run.losses, EVERY), "right": np.round(run.probes, 4).tolist()}
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)
+    return {"loss": mean_losses(run.losses, EVERY), "right": np.round(run.probes, 4).tolist()}

@@ -1,6 +1,6 @@
 """Copying by two layers, while one head or two are held to a rule and all else learns: for chapter 15.
 
-    .venv/bin/python -m recordings.held_heads
+    .venv/bin/python -m recordings held_heads
 
 trains five models of each kind, and writes attn/data/recordings/held_heads.json.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import Trace, decoder, hold, init_transformer
 from attn.course.corpora import repeated
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import train
 from recordings import gradients, share_right
 from recordings.copying import TEST, sizes
@@ -80,13 +80,8 @@ def learn(seed, *rules, n_taken=None):
         probe=lambda params: share_right(copier, params, *TEST), probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     return {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "right": np.round(run.probes, 4).tolist(),
         "let go": round(share_right(partial(model, config, ()), run.params, *TEST), 4),
         "weights": weights_on(config, rules, run.params),
     }
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,6 +1,6 @@
 """Where words lie in key space and query space, before and after training: what chapter 14 shows of it.
 
-    .venv/bin/python -m recordings.key_spaces
+    .venv/bin/python -m recordings key_spaces
 
 trains ten translators of each kind until they translate nearly without error, and writes
 attn/data/recordings/key_spaces.json. The kinds differ in one thing: by how much their embeddings are multiplied before
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import Tape, Trace, TransformerConfig, decoder, encoder, init_transformer
 from attn.course.corpora import apples
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
@@ -104,13 +104,8 @@ def learn(seed, start, n_taken=None):
         learning_rate=5e-3, warm_up=50, probe=share_right, probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     return {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "right": np.round(run.probes, 4).tolist(),
         "before": all_cosines(params),
         "after": all_cosines(run.params),
     }
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,6 +1,6 @@
 """Which noun is "it"? One layer of attention and two, trained to the end: what chapter 13 shows of it.
 
-    .venv/bin/python -m recordings.learning_to_attend
+    .venv/bin/python -m recordings learning_to_attend
 
 trains five models of each kind, and writes attn/data/recordings/learning_to_attend.json.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import Tape, encoder, init_transformer
 from attn.course.corpora import coreference
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import batches, cross_entropy, train
 from recordings import toy
 
@@ -50,8 +50,4 @@ def learn(seed, n_layers, d_ff, steps, n_taken=None):
         probe_every=EVERY, n_taken=n_taken,
     )  # fmt: skip
     seen, new = np.round(run.probes, 4).T.tolist()
-    return {"seed": seed, "loss": mean_losses(run.losses, EVERY), "seen": seen, "new": new}
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)
+    return {"loss": mean_losses(run.losses, EVERY), "seen": seen, "new": new}

@@ -1,6 +1,6 @@
 """How a model may know where words stand: six ways, a task that needs the order and one that does not: chapter 8.
 
-    .venv/bin/python -m recordings.positions
+    .venv/bin/python -m recordings positions
 
 trains five models of each kind on texts of 16 letters, tests them on texts of 16 and of 32, and writes
 attn/data/recordings/positions.json.
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from attn import Forbid, Tape, decoder, encoder, init_transformer
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import cross_entropy, train
 from recordings import toy
 
@@ -175,7 +175,6 @@ def learn(seed, task, way, model, n_layers, unasked=(), others=(), n_taken=None)
         return hits(model, config, task, length, run.params)[0].mean(axis=0).round(2).tolist()
 
     found = {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "short": short,
         "long": long,
@@ -192,7 +191,3 @@ def learn(seed, task, way, model, n_layers, unasked=(), others=(), n_taken=None)
     if unasked:
         found["short, by place"] = by_place(LENGTH)
     return found
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

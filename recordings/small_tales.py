@@ -1,6 +1,6 @@
 """Small tales, learned by one layer and by two, with and without an MLP: what chapter 15 shows of it.
 
-    .venv/bin/python -m recordings.small_tales
+    .venv/bin/python -m recordings small_tales
 
 trains ten models of each kind, and writes attn/data/recordings/small_tales.json.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import decoder, init_transformer
 from attn.course.corpora import tales
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import batches, cross_entropy, train
 from recordings import gradients, toy
 
@@ -46,13 +46,8 @@ def learn(seed, n_layers, d_ff, n_taken=None):
     )  # fmt: skip
     new, he_or_she, sad_or_glad = np.round(run.probes, 4).T.tolist()
     return {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "new": new,
         "he or she": he_or_she,
         "sad or glad": sad_or_glad,
     }
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,6 +1,6 @@
 """Training with the root and without: what chapter 15 shows of it.
 
-    .venv/bin/python -m recordings.the_root
+    .venv/bin/python -m recordings the_root
 
 trains five models of each kind, and writes attn/data/recordings/the_root.json.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import decoder, init_transformer
 from attn.course.corpora import repeated
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import train
 from recordings import gradients, toy
 
@@ -40,8 +40,4 @@ def learn(seed, divisor, start, rate, warm_up, steps, n_taken=None):
         params, partial(gradients, lambda params, tokens: decoder(params, config, tokens)), data, steps,
         learning_rate=rate, warm_up=warm_up, n_taken=n_taken,
     )  # fmt: skip
-    return {"seed": seed, "loss": mean_losses(run.losses, EVERY)}
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)
+    return {"loss": mean_losses(run.losses, EVERY)}

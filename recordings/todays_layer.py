@@ -1,6 +1,6 @@
 """From the layer of GPT-2 to that of Llama 3, one change at a time, in a small model that reads novels: for chapter 19.
 
-    .venv/bin/python -m recordings.todays_layer
+    .venv/bin/python -m recordings todays_layer
 
 trains five models of each kind at each of three learning rates, and writes attn/data/recordings/todays_layer.json.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from attn import TransformerConfig, decoder, init_transformer
 from attn.course import novels
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.training import cross_entropy, train
 from recordings import gradients
 
@@ -95,11 +95,6 @@ def learn(seed, learning_rate, name, at_start=(), read=None, scored=None, n_take
     data = (batch(tokens, np.random.default_rng([seed, step])) for step in range(STEPS))
     run = train(params, descend, data, STEPS, learning_rate=learning_rate, warm_up=60, n_taken=n_taken)
     return {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "all held out": loss_on(held, model, used(run.params)),
     }
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

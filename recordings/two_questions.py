@@ -1,6 +1,6 @@
 """Two questions about a row, and one, two or four heads to answer them, with an MLP and without: chapter 15.
 
-    .venv/bin/python -m recordings.two_questions
+    .venv/bin/python -m recordings two_questions
 
 trains five models of each kind, and writes attn/data/recordings/two_questions.json.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from attn import Tape, Trace, decoder, init_transformer
 from attn.course.corpora import two_relations
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
@@ -95,14 +95,9 @@ def learn(seed, n_heads, d_ff=64, steps=4000, learning_rate=5e-3, n_draws=1, n_t
     before, same_name = np.round(run.probes, 4).T.tolist()
     parts = {"seen": CORPUS.train, "new": CORPUS.test}
     return {
-        "seed": seed,
         "loss": mean_losses(run.losses, EVERY),
         "before": before,
         "same_name": same_name,
         "weights": weights_on(config, run.params),
         "at the end": {name: at_the_end(config, part, run.params) for name, part in parts.items()},
     }
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -8,7 +8,7 @@ import quickjs
 from hands import bring
 
 from attn.course import novels
-from attn.figures import book_script, brought_scripts, light, read_source
+from attn.figures import brought_scripts, figure_scripts, light, read_source, shared_script
 from attn.figures.smollm2_reader import smollm2_scripts
 
 LOOKS = Path(__file__).parent / "looks"
@@ -30,6 +30,11 @@ def recorded(request):
         return json.loads(path.read_text(encoding="utf-8"))
 
     return read
+
+
+def book_script():
+    """Return all explorables as one script."""
+    return "".join(figure_scripts().values()) + shared_script()
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attn.course.exercises import Waiting, check, rule_of
-from attn.figures import FOLDER, book_script
+from attn.figures import FOLDER, shared_script
 from book import chapters
 from book.execute import exercises, read
 from book.page import PARTS
@@ -122,7 +122,7 @@ RULES = {
 def in_page(visit, tmp_path, rule):
     """Open a page with one exercise in it, and return it."""
     scripts = [(FOLDER.parents[1] / f"book/{name}.js").read_text(encoding="utf-8") for name in PARTS]
-    (tmp_path / "book.js").write_text(book_script("(() => {", *scripts, "})();"), encoding="utf-8")
+    (tmp_path / "book.js").write_text(shared_script("(() => {", *scripts, "})();"), encoding="utf-8")
     exercise = f'<div class="cell"></div><div class="cell">{Waiting(rule)._repr_html_()}</div>'
     html = f'<section id="exercises"><section id="one"><h3>One</h3>{exercise}</section></section>'
     (tmp_path / "page.html").write_text(

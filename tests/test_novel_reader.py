@@ -41,9 +41,7 @@ def write(page, text):
 
 MODEL = """() => {
   const { modelOf, bytesOf } = attnExplorables.novel_reader, { about, parts } = attnNovels.novels;
-  const bytes = parts.map(bytesOf), all = new Uint8Array(bytes.reduce((n, part) => n + part.length, 0));
-  bytes.reduce((place, part) => (all.set(part, place), place + part.length), 0);
-  window.model = modelOf(about, all);
+  window.model = modelOf(about, bytesOf(parts.join("")));
 }"""
 
 

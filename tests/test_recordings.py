@@ -48,7 +48,7 @@ def test_a_script_begins_as_it_was_recorded(name):
     assert all([run["seed"] for run in runs] == list(script.SEEDS) for runs in recording["runs"].values())
     kind = CALM.get(name, list(script.KINDS)[-1])
     again, recorded = script.learn(1, *script.KINDS[kind], n_taken=script.EVERY), recording["runs"][kind][1]
-    assert again.keys() == recorded.keys()
+    assert {"seed", *again} == {*recorded}
     np.testing.assert_allclose(again["loss"], recorded["loss"][:1], atol=LOSS)
     watched = [key for key, values in recorded.items() if np.shape(values) == (len(recorded["loss"]) + 1,)]
     for key in watched:  # before the first step, and after these

@@ -10,7 +10,7 @@ import numpy as np
 from attn.attention import softmax
 from attn.bytepairs import Tokenizer
 from attn.interventions import ReplaceValues, Trace
-from attn.parameters import TransformerConfig, nested
+from attn.parameters import TransformerConfig, flat, nested
 from attn.transformer import decoder
 
 FOLDER = files("attn") / "data" / "novels"
@@ -56,22 +56,22 @@ def quantize(params):
         By path, such as "layer 1/mlp/W_1": vectors as they are (float32), matrices as int8, and under the path with
         "/scale" after it what each row is to be multiplied by, shape (..., 1).
     """
-    flat = {}
-    for name, part in params.items():
-        if isinstance(part, dict):
-            flat.update({f"{name}/{inner}": array for inner, array in quantize(part).items()})
-        elif part.ndim == 1:
-            flat[name] = part.astype(np.float32)
+    rounded = {}
+    for path, part in flat(params):
+        name = "/".join(path)
+        if part.ndim == 1:
+            rounded[name] = part.astype(np.float32)
         else:
             scale = np.maximum(np.abs(part).max(axis=-1, keepdims=True), 1e-9).astype(np.float32) / 127
-            flat[name], flat[f"{name}/scale"] = np.round(part / scale).astype(np.int8), scale
-    return flat
+            rounded[name], rounded[f"{name}/scale"] = np.round(part / scale).astype(np.int8), scale
+    return rounded
 
 
-def dequantize(flat):
+def dequantize(rounded):
     """Return nested parameters, float32, of what `quantize` made."""
-    arrays = {path: array for path, array in flat.items() if not path.endswith("/scale")}
-    return nested((path.split("/"), array * flat.get(f"{path}/scale", np.float32(1))) for path, array in arrays.items())
+    arrays = {path: array for path, array in rounded.items() if not path.endswith("/scale")}
+    scales = {path: rounded.get(f"{path}/scale", np.float32(1)) for path in arrays}
+    return nested((path.split("/"), array * scales[path]) for path, array in arrays.items())
 
 
 def model_file(number=SHIPPED):

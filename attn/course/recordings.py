@@ -36,31 +36,6 @@ def mean_losses(losses, every):
     return np.reshape(losses, (-1, every)).mean(axis=1).round(5).tolist()
 
 
-def record(script, source, learn, kinds, *, seeds, every, **more):
-    """Measure all models of a script, and write the result under the script's name.
-
-    Parameters
-    ----------
-    script : str
-        The script's own path, `__file__`.
-    source : str
-        What the models were trained on.
-    learn : callable
-        Called with a seed and what makes the kind; returns a dict with the seed and what was measured.
-    kinds : dict of tuple
-        By name of the kind, the arguments of `learn` after the seed.
-    seeds : iterable of int
-    every : int
-        Steps between two measurements.
-    **more : object
-        What else the recording says, by name.
-    """
-    start = time.time()
-    runs = {kind: [learn(seed, *how) for seed in seeds] for kind, how in kinds.items()}
-    name = Path(script).stem
-    write_recording(name, script, runs, source=source, licence="CC BY 4.0", start=start, **more, every=every)
-
-
 def write_recording(name, script, runs, *, source, licence, start, versions=(), **more):
     """Write what was measured, with all that has to be known of it.
 

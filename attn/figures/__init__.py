@@ -10,7 +10,6 @@ from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
 from attn.figures.blocks import BlocksExplorer as BlocksExplorer
-from attn.figures.bundle import book_script as book_script
 from attn.figures.bundle import brought_scripts as brought_scripts
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import light as light

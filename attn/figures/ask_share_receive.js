@@ -246,8 +246,7 @@ function build({ read, change, reset, draw }) {
 }
 
 const render = figure({
-  label: "Ask, share, receive",
-  names: ["tokens", "asker", "q", "K", "V", "adds", "temperature", "d_k", "scaled", "hidden", "E", "learns", "puzzle", "panes", "linked"], build,
+  label: "Ask, share, receive", names: STATE, build,
   fixed: ({ tokens, asker, K, V, E, adds, learns, puzzle, panes, linked }) => [tokens, asker, K, V, E, adds, learns, puzzle, panes, linked],
 });
 

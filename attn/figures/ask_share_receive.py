@@ -55,7 +55,7 @@ class AskShareReceive(Explorable):
     V = Shaped("n 2")
     adds = Enum(ADDED, "")
     temperature = Number(1.0)
-    d_k = Int(2)
+    d_k = Int(2, min=1)
     scaled = Bool(True)
     hidden = Shaped("n", bool, optional=True)
     E = Shaped("2", optional=True)
@@ -67,8 +67,6 @@ class AskShareReceive(Explorable):
     def check(self, state):
         if state["temperature"] <= 0:
             raise TraitError(f"temperature must be above zero, but is {state['temperature']}")
-        if state["d_k"] < 1:
-            raise TraitError(f"d_k must be at least 1, but is {state['d_k']}")
         check_range(state, 1, 3, "panes")
         for name, word in {"learns": state["learns"], "puzzle": "".join(state["puzzle"][:1])}.items():
             if word and word not in state["tokens"]:

@@ -152,7 +152,7 @@ function build({ start, read, change, reset, line, tell, explain, draw }) {
 }
 
 const render = figure({
-  label: "Attention explorer", names: ["tokens", "Q", "K", "V", "query", "causal"], build,
+  label: "Attention explorer", names: STATE, build,
   fixed: ({ tokens, Q, V }) => [tokens, Q[0].length, V[0].length],
 });
 

@@ -153,8 +153,9 @@ class Explorable(anywidget.AnyWidget):
             traits = {name: value for name, value in vars(cls).items() if isinstance(value, traitlets.TraitType)}
             for trait in traits.values():
                 trait.tag(sync=True)
-            cls._esm = read_source("common.js", *cls._builds_on, *cls._brings, f"{cls._name}.js")
             cls._shown = list(traits)
+            cls._source = f"const STATE = {json.dumps(cls._shown)};\n{read_source(*cls._builds_on, f'{cls._name}.js')}"
+            cls._esm = read_source("common.js", *cls._brings) + cls._source
             cls._fits = traitlets.validate(*traits)(Explorable._check_together)
         super().__init_subclass__(**kwargs)
 

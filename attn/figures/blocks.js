@@ -90,9 +90,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({
-  label: "Blocks explorer", names: ["mixtures", "W_O", "apart", "entry"], build,
-  fixed: ({ mixtures, W_O }) => [mixtures, W_O],
-});
+const render = figure({ label: "Blocks explorer", names: STATE, build, fixed: ({ mixtures, W_O }) => [mixtures, W_O] });
 
 export default { render, addUp };

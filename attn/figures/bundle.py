@@ -25,7 +25,7 @@ def figure_scripts():
     """
     given, scripts = _names(read_source("common.js")), {}
     for figure in Explorable.__subclasses__():
-        body, _, exports = read_source(*figure._builds_on, f"{figure._name}.js").partition("export default ")
+        body, _, exports = figure._source.partition("export default ")
         own = _names(body)
         shared = [name for name in given if name not in own and re.search(rf"\b{name}\b", body + exports)]
         scripts[figure._name] = (
@@ -48,8 +48,3 @@ def shared_script(*more):
     source = read_source("common.js")
     shared = f"const shared = {{ {', '.join(_names(source))} }};"
     return "\n".join(["(() => {", source, shared, read_source("mount.js"), *more, "})();\n"])
-
-
-def book_script(*more):
-    """Return all explorables, and more of a page's own scripts, as one script."""
-    return "".join(figure_scripts().values()) + shared_script(*more)

@@ -50,6 +50,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Cache explorer", names: ["n_tokens"], build });
+const render = figure({ label: "Cache explorer", names: STATE, build });
 
 export default { render, workOf };

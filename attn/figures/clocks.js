@@ -80,8 +80,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({
-  label: "Clocks", names: ["one", "other", "last", "entries"], build, fixed: ({ last, entries }) => [last, entries],
-});
+const render = figure({ label: "Clocks", names: STATE, build, fixed: ({ last, entries }) => [last, entries] });
 
 export default { render, vectorOf };

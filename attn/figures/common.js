@@ -423,6 +423,18 @@ function tableOf({ className = "attn-pattern", title, columns = [], rows = [], c
   return { table, caption: above, lines };
 }
 
+// Heads as windows to press: a column for each layer where there is room, and else a row, which looks as `flat` says.
+function mapTable(title, byLayer, flat = "") {
+  const across = matchMedia("(min-width: 600px)").matches;
+  const layers = byLayer.map((_, layer) => String(layer + 1)), numbers = byLayer[0].map((_, i) => String(i + 1));
+  return tableOf({
+    className: across ? "attn-maps" : `attn-maps ${flat}`,
+    title: `${title}, a ${across ? "column" : "row"} for each layer: choose one`,
+    columns: (across ? layers : numbers).map(heading("col")), rows: (across ? numbers : layers).map(heading("row")),
+    cells: across ? numbers.map((_, i) => byLayer.map((row) => row[i])) : byLayer,
+  }).table;
+}
+
 // Numbers in a grid of cells, shaded by a share of which no more than 1 is seen.
 function fill(cells, numbers, share = (number) => number) {
   cells.forEach((row, i) => row.forEach((cell, j) => {
@@ -504,14 +516,13 @@ function invitation({ label, what, kind = "attn-load", bring, onReady }) {
 const VISIBLE = /[^\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
 // A field for the words of the figure or the reader's own; onWords gets between `fewest` and `most` of them, and may
-// return a sentence that says why it refuses them. Where a word is a label and nothing is computed from it, the field is
-// called so.
-function wordField({ words, fewest = 2, most, note = "", called = "Your own words", onWords }) {
-  const range = fewest === most ? String(most) : `${fewest} to ${most}`;
+// return a sentence that says why it refuses them.
+function wordField({ words, fewest = 2, most, note = "", onWords }) {
+  const range = `${fewest} to ${most}`;
   const input = control("text", { spellcheck: false, value: words.join(" ") });
   const problem = element("span", { className: "attn-problem", role: "status" });
   const row = element("form", { className: "attn-words" },
-    element("label", {}, element("span", {}, `${called} (${range}${note})`), input),
+    element("label", {}, element("span", {}, `Your own words (${range}${note})`), input),
     element("button", { type: "submit", className: "attn-button" }, "Use them"), problem);
   row.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -590,10 +601,10 @@ function alike(one, other) {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-// The life of a figure, as anywidget and mount.js start it. `names` are those of its state. `build` is given the means
-// to draw, to report, and to read and change the state; it returns what shows a state in what it drew, beside the state
-// before the reader's last move (null where that changed nothing), whose ghost may stay. It is called again when something has
-// changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
+// The life of a figure, as anywidget and mount.js start it. `names` are those of its state, which its class in Python gives
+// it as STATE. `build` is given the means to draw, to report, and to read and change the state; it returns what shows a state
+// in what it drew, beside the state before the reader's last move (null where that changed nothing), whose ghost may stay.
+// It is called again when something has changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
 function figure({ label, names, fixed = () => [], build }) {
   return ({ model, el, addressOf = () => null, load = null }) => {
     const root = figureRoot(el, label);

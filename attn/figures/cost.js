@@ -151,9 +151,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({
-  label: "Cost explorer", names: ["presets", "chosen", "n_tokens", "key_heads"], build,
-  fixed: ({ chosen }) => chosen,
-});
+const render = figure({ label: "Cost explorer", names: STATE, build, fixed: ({ chosen }) => chosen });
 
 export default { render, costs, sides, scaleOf };

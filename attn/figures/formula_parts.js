@@ -14,6 +14,6 @@ function build({ read, change, reset, draw, line, tell }) {
   };
 }
 
-const render = figure({ label: "Formula", names: ["parts", "chosen"], build, fixed: ({ parts }) => [parts] });
+const render = figure({ label: "Formula", names: STATE, build, fixed: ({ parts }) => [parts] });
 
 export default { render };

@@ -56,13 +56,8 @@ function alive({ read, change, reset, line, tell, explain, draw }) {
     return [name, { press, show }];
   }));
   const wide = matchMedia("(min-width: 600px)").matches; // room for the large pattern beside the maps
-  const byLayer = layers.map((layer) => inLayer(layer).map((name) => maps[name].press));
-  const numbers = byLayer[0].map((_, i) => String(i + 1));
-  const { table } = tableOf({
-    className: "attn-maps", title: `All heads on this sentence, a ${wide ? "column" : "row"} for each layer: choose one`,
-    columns: (wide ? layers : numbers).map(heading("col")), rows: (wide ? numbers : layers).map(heading("row")),
-    cells: wide ? numbers.map((_, i) => byLayer.map((row) => row[i])) : byLayer,
-  });
+  const windows = layers.map((layer) => inLayer(layer).map((name) => maps[name].press));
+  const table = mapTable("All heads on this sentence", windows);
 
   const large = box("attn-scroll attn-large-pane");
   const showMore = () => large.classList.toggle("attn-more", large.scrollWidth - large.clientWidth - large.scrollLeft > 2);
@@ -210,9 +205,7 @@ function build(means) {
 }
 
 const render = figure({
-  label: "Head guess", build,
-  names: ["heads", "kinds", "levels", "texts", "tokens", "weights", "here", "measures", "least", "change", "classes",
-    "verdicts", "sentences", "cases", "head", "text", "token", "guesses"],
+  label: "Head guess", names: STATE, build,
   fixed: ({ heads, kinds, levels, texts, tokens, weights, cases }) => [heads, kinds, levels, texts, tokens, weights, cases],
 });
 

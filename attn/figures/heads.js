@@ -154,8 +154,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Heads explorer", build,
-  names: ["tokens", "known", "W_Q", "W_K", "W_V", "W_O", "heads", "axes", "head", "query"],
+  label: "Heads explorer", names: STATE, build,
   fixed: ({ tokens, known, heads, axes, W_O }) => [tokens, known, heads, axes, W_O],
 });
 

@@ -78,6 +78,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "News explorer", names: ["keeps", "score", "distance"], build });
+const render = figure({ label: "News explorer", names: STATE, build });
 
 export default { render, arrive };

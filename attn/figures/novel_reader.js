@@ -25,13 +25,7 @@ async function bring({ load, model }, name, onProgress) {
     await load(`${name}-${part}.js`);
     onProgress((part + 1) / parts().count);
   }
-  const all = parts().parts.map(bytesOf), bytes = new Uint8Array(sum(all.map((part) => part.length)));
-  let place = 0;
-  for (const part of all) {
-    bytes.set(part, place);
-    place += part.length;
-  }
-  brought[name] = modelOf(parts().about, bytes);
+  brought[name] = modelOf(parts().about, bytesOf(parts().parts.join("")));
 }
 
 // What is done to heads, by name, from the lists of the state.
@@ -147,9 +141,7 @@ function readerOf(means) {
   });
   const target = element("select", { autocomplete: "off", "aria-label": "The token whose logit is looked at" });
   target.addEventListener("change", () => change({ target: Number(target.value) }));
-  const states = choice({
-    legend: "", labels: TOLD, onChoose: (what) => change(doing(read(), read().head, what)),
-  });
+  const states = choice({ legend: "", labels: TOLD, onChoose: (what) => change(doing(read(), read().head, what)) });
   const allOn = button("attn-button", "All heads on", () => change({ off: [], itself: [], exchanged: [] }));
   const early = ["embedding", ...layers.map((layer) => `layer ${layer}`)].map((name) => [name, element("td")]);
   const earlyTable = element("table", { className: "attn-table attn-early" },
@@ -255,10 +247,6 @@ function build(means) {
   ]);
 }
 
-const render = figure({
-  label: "Novel reader",
-  names: ["texts", "tokens", "token", "head", "off", "itself", "exchanged", "temperature", "model", "colour", "target", "megabytes"],
-  build, fixed: ({ texts }) => [texts],
-});
+const render = figure({ label: "Novel reader", names: STATE, build, fixed: ({ texts }) => [texts] });
 
 export default { render, modelOf, bytesOf, readTokens, readEarly, addedTo, asInNovels, firstRead, tokenizerOf };

@@ -31,11 +31,11 @@ def model_scripts():
     """Yield the names and texts of the scripts that hold a model, as a page opened from a file can load no other."""
     for name in novels.ALIVE:
         about, numbers = _for_a_page(name)
-        size = -(-len(numbers) // PARTS)
+        text = base64.b64encode(numbers).decode()
+        size = -(-len(text) // PARTS)
         for part in range(PARTS):
             start = f"(window.attnNovels ??= {{}}).{name} = {{about: {json.dumps(about)}, count: {PARTS}, parts: []}};"
-            text = base64.b64encode(numbers[part * size : (part + 1) * size]).decode()
-            push = f'window.attnNovels.{name}.parts.push("{text}");\n'
+            push = f'window.attnNovels.{name}.parts.push("{text[part * size : (part + 1) * size]}");\n'
             yield f"{name}-{part}.js", push if part else start + push
 
 
@@ -109,8 +109,7 @@ class NovelReader(Explorable):
         check_range(state, first_read(len(tokens)), len(tokens) - 1, "token")
         done = [head for what in DONE for head in state[what]]
         check_heads((state["head"], *done), HEADS)
-        twice = sorted({head for head in done if done.count(head) > 1})
-        if twice:
+        if twice := sorted({head for head in done if done.count(head) > 1}):
             raise traitlets.TraitError(f"one thing is done to a head, but {', '.join(twice)} is named twice")
         check_range(state, 0.1, 2, "temperature")
         check_range(state, -1, size - 1, "target")

@@ -79,7 +79,8 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Online softmax", names: ["scores", "values", "seen"], build, fixed: ({ scores, values }) => [scores, values],
+  label: "Online softmax", names: STATE, build,
+  fixed: ({ scores, values }) => [scores, values],
 });
 
 export default { render, readOnline };

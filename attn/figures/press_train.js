@@ -360,10 +360,6 @@ function build({ read, change, reset, line, tell, draw, load }) {
   };
 }
 
-const render = figure({
-  label: "Press Train",
-  names: ["task", "layers", "heads", "rate", "seed", "steps", "forbidden", "held", "tasks", "trained"], build,
-  fixed: ({ task }) => [task],
-});
+const render = figure({ label: "Press Train", names: STATE, build, fixed: ({ task }) => [task] });
 
 export default { render, refusal, toHash, fromHash, curvesOf };

@@ -102,7 +102,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Rotary explorer", names: ["query", "key", "turn", "query_at", "key_at", "last"], build,
+  label: "Rotary explorer", names: STATE, build,
   fixed: ({ query, key, last }) => [query, key, last],
 });
 

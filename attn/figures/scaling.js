@@ -98,7 +98,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Scaling explorer", names: ["sizes", "scores", "chosen", "scaled", "key", "nudge"], build,
+  label: "Scaling explorer", names: STATE, build,
   fixed: ({ sizes, scores }) => [sizes, scores[0].length],
 });
 

@@ -59,7 +59,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Senses", names: ["phrases", "senses", "meant", "cosines", "layer"], build,
+  label: "Senses", names: STATE, build,
   fixed: ({ phrases, senses, cosines }) => [phrases, senses, cosines],
 });
 

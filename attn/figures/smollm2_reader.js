@@ -267,10 +267,6 @@ function build(means) {
   });
 }
 
-const render = figure({
-  label: "SmolLM2",
-  names: ["texts", "text", "question", "written", "token", "head", "look", "work", "colour", "off", "itself", "exchanged", "forbidden", "other"],
-  build, fixed: ({ texts }) => [texts],
-});
+const render = figure({ label: "SmolLM2", names: STATE, build, fixed: ({ texts }) => [texts] });
 
 export default { render, rowsOf, bringModel, ask: (...given) => worker(...given) };

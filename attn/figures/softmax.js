@@ -189,7 +189,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Softmax explorer", names: ["tokens", "scores", "temperature", "offset", "knobs"], build,
+  label: "Softmax explorer", names: STATE, build,
   fixed: ({ tokens, knobs }) => [tokens, knobs],
 });
 

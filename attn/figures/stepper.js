@@ -563,10 +563,8 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
 }
 
 const render = figure({
-  label: "One sentence, all the way",
-  names: [
-    "params", "config", "words", "sentences", "tokens", "token", "step", "head", "backward", "wanted", "changes"],
-  build, fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
+  label: "One sentence, all the way", names: STATE, build,
+  fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
 });
 
 export default {

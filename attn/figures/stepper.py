@@ -83,8 +83,7 @@ class SentenceStepper(Explorable):
                 f"the model has {config.vocab_size} tokens, but there are {len(state['words'])} words"
             )
         for tokens in [state["tokens"], *(sentence.split() for sentence in state["sentences"])]:
-            unknown = [word for word in tokens if word not in state["words"]]
-            if unknown:
+            if unknown := [word for word in tokens if word not in state["words"]]:
                 raise traitlets.TraitError(f"the model does not know {', '.join(unknown)}")
             if len(tokens) > config.n_positions:
                 told = f"{' '.join(tokens)!r} has {len(tokens)}"

@@ -102,6 +102,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Today's layer", names: ["changed", "sizes"], build });
+const render = figure({ label: "Today's layer", names: STATE, build });
 
 export default { render, countLayer };

@@ -105,6 +105,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Walks", names: ["d_k", "seed"], build });
+const render = figure({ label: "Walks", names: STATE, build });
 
 export default { render, walk, spread };

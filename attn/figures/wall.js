@@ -142,10 +142,6 @@ function build(means) {
   };
 }
 
-const render = figure({
-  label: "Wall of heads",
-  names: ["texts", "levels", "first", "more", "sentence", "token", "head", "look", "work"],
-  build, fixed: ({ sentence }) => [sentence],
-});
+const render = figure({ label: "Wall of heads", names: STATE, build, fixed: ({ sentence }) => [sentence] });
 
 export default { render, reading, restOf, workOf, exchangeOf, waysOf };

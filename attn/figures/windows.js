@@ -70,18 +70,12 @@ function wallOf(count, onChoose) {
     press.style.setProperty("--attn-layer", Math.floor(place / PER_LAYER));
     return { press, dot, show };
   });
-  const layers = places.slice(0, count / PER_LAYER);
-  const numbers = Array.from({ length: PER_LAYER }, (_, number) => number);
-  const named = (one) => String(one + 1), of = (layer, number) => windows[layer * PER_LAYER + number].press;
-  const across = matchMedia("(min-width: 600px)").matches; // a column for each layer where there is room
-  const { table } = tableOf({
-    className: across ? "attn-maps" : "attn-maps attn-flat", title: `All ${count} heads, a ${across ? "column" : "row"} for each layer: choose one`,
-    columns: (across ? layers : numbers).map(named).map(heading("col")), rows: (across ? numbers : layers).map(named).map(heading("row")),
-    cells: across ? numbers.map((number) => layers.map((layer) => of(layer, number)))
-      : layers.map((layer) => numbers.map((number) => of(layer, number))),
-  });
-  const cells = grid(layers.length, PER_LAYER);
-  const behind = tableOf({ className: "attn-pattern attn-maps", title: "", columns: numbers.map(named).map(heading("col")), rows: layers.map(named).map(heading("row")), cells });
+  const nLayers = count / PER_LAYER;
+  const named = (n, scope) => Array.from({ length: n }, (_, i) => heading(scope)(String(i + 1)));
+  const table = mapTable(`All ${count} heads`,
+    grid(nLayers, PER_LAYER, (layer, number) => windows[layer * PER_LAYER + number].press), "attn-flat");
+  const cells = grid(nLayers, PER_LAYER);
+  const behind = tableOf({ className: "attn-pattern attn-maps", title: "", columns: named(PER_LAYER, "col"), rows: named(nLayers, "row"), cells });
   // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says, `touched` whether
   // something is done to it.
   const set = ({ head, numbers: found, title, says, fades = () => false, dot = () => 0, touched = () => false }) => {

@@ -17,15 +17,7 @@ from .cause import looks_at_the_adjective, looks_exchanged
 from .coverage import coverage
 from .measure import record
 from .model import HEADS, SENTENCES, evened
-from .pairs import (
-    crossed_pairs,
-    difference_of_differences,
-    leaning,
-    pairs_from,
-    pairs_of,
-    read_pairs,
-    weights_from,
-)
+from .pairs import crossed_pairs, difference_of_differences, leaning, pairs_from, pairs_of, read_pairs, weights_from
 from .self_repair import self_repair
 from .senses import right_by_model
 from .similarity import similarity

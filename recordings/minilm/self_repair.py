@@ -72,11 +72,7 @@ def with_head(model, run, name, mixture, held):
 
 def parts_held(layer):
     """Return sets of parts after a head of a layer, by name."""
-    later = [where for where in PARTS if where[0] > layer]
-    return {
-        "nothing": [],
-        "later layers": later,
-    }
+    return {"nothing": [], "later layers": [where for where in PARTS if where[0] > layer]}
 
 
 def self_repair(model, pairs, head):

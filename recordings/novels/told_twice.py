@@ -1,6 +1,6 @@
 """Train the models of chapter 16 further, with short texts told twice among the novels, told once, and without.
 
-    .venv/bin/python -m recordings.novels.told_twice
+    .venv/bin/python -m recordings novels.told_twice
 
 takes about three quarters of an hour, and writes attn/data/recordings/told_twice.json.
 """
@@ -8,7 +8,7 @@ takes about three quarters of an hour, and writes attn/data/recordings/told_twic
 import numpy as np
 
 from attn.course import novels
-from attn.course.recordings import mean_losses, record
+from attn.course.recordings import mean_losses
 from attn.threads import on_one_thread
 from attn.training import Adam
 from recordings import gradients
@@ -52,7 +52,6 @@ def learn(seed, often, n_taken=STEPS):
             seen.append(watch(adam.params, held, told))
     seen = {key: [one[key] for one in seen] for key in seen[0]}
     return {
-        "seed": seed,
         "loss": mean_losses(losses, EVERY),
         **seen,
         **({"change": changes(seen, EVERY)} if often == 2 else {}),
@@ -68,7 +67,3 @@ def worth(params, told):
         found["heads off"] = without_heads(params, told, one_back, copying)
         found["values of another"] = exchanged(params, told, one_back, copying)
     return found
-
-
-if __name__ == "__main__":
-    record(__file__, SOURCE, learn, KINDS, seeds=SEEDS, every=EVERY)

@@ -1,10 +1,15 @@
 """Train the model that has read six novels, once for each seed, and measure it: `make novels`.
 
 A seed takes about ten minutes, and measuring it as many. Whoever stops it goes on later where it was.
+
+    .venv/bin/python -m recordings.novels.train 0 1 2 3 4
+
+measures these models of the package again, without training.
 """
 
 import hashlib
 import json
+import sys
 import time
 
 import numpy as np
@@ -12,7 +17,7 @@ import numpy as np
 from attn.bytepairs import learn as learn_tokens
 from attn.course import novels
 from attn.course.novels import CONFIG, FOLDER, SHIPPED, model_file
-from attn.course.recordings import mean_losses, write_recording
+from attn.course.recordings import mean_losses, read_recording, write_recording
 
 from .learn import EVERY, MARKS, REACHED, STEPS, learn_to_read, params_at
 from .measure import counted, measure, measure_rounded
@@ -54,5 +59,15 @@ def main():
     write(runs, start)
 
 
+def again(numbers):
+    """Measure models of the package again, and keep what their training alone can tell."""
+    start, recording, tokenizer = time.time(), read_recording("novels"), novels.read_tokenizer()
+    runs, held = recording["runs"]["novels"], novels.held_out(tokenizer)
+    known = counted(tokenizer.encode(novels.read_text()), held)
+    for number in numbers:
+        runs[number].update(measure_rounded(number, runs[number]["quoting"], tokenizer, held, *known))
+    write(runs, start - 60 * recording["minutes"])
+
+
 if __name__ == "__main__":
-    main()
+    again(map(int, sys.argv[1:])) if sys.argv[1:] else main()
