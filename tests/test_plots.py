@@ -135,7 +135,7 @@ def test_lines_are_named_once_at_their_ends_in_their_colours_and_no_name_stands_
 
 def test_bars_say_their_numbers_the_first_on_top_and_have_no_axis(ax):
     bars({"one": 0.25, "two": -1.5}, ax=ax, say="{:.1f} m")
-    assert [text.get_text() for text in ax.texts] == ["0.2 m", "-1.5 m"] and not ax.get_xticks().size
+    assert [text.get_text() for text in ax.texts] == ["0.2 m", "−1.5 m"] and not ax.get_xticks().size
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
     low, high = ax.get_ylim()
     assert low > high
@@ -154,6 +154,23 @@ def test_a_range_reaches_from_its_lower_to_its_upper_bound(ax):
     (lines,) = ax.collections
     assert [path.vertices.tolist() for path in lines.get_paths()] == [[[1, 0], [4, 0]], [[-1, 1], [1, 1]]]
     assert [line.get_xdata().tolist() for line in ax.lines] == [[2], [0]]
+
+
+def test_the_number_of_a_range_stands_behind_its_upper_bound(ax):
+    ranges({"one": (2, 1, 4), "two": (0, -1, 1)}, ax=ax, color=["r", "b"], say="{:.1f}")
+    said = [text for text in ax.texts if text.get_text()]
+    assert [(text.get_text(), text.xy, text.get_color()) for text in said] == [
+        ("2.0", (4, 0), "r"),
+        ("0.0", (1, 1), "b"),
+    ]
+
+
+@pytest.mark.parametrize(("number", "said"), [(-0.123, "−0.12"), (-0.001, "0.00"), (0.0, "0.00"), (-10.0, "−10.00")])
+def test_a_number_below_zero_has_the_sign_for_minus_and_zero_has_none(ax, number, said):
+    bars({"one": number}, ax=ax)
+    dots({"one": [number]}, ax=ax, say="{:.2f}")
+    ranges({"one": (number, -20, 20)}, ax=ax, say="{:.2f}")
+    assert [text.get_text() for text in ax.texts if text.get_text()] == [said] * 3
 
 
 def test_a_large_number_stands_above_and_its_words_beside_it(ax):
