@@ -18,7 +18,7 @@ MOVES = {  # by chapter: a control, the keys that move it, and what its function
     "masking": ("may_see", ["Control+A", *"j < i", "Enter"], "<img"),
     "many_heads": ("asks", ["n"], r"car +wrecked 0\.20"),
     "where_a_word_stands": ("one_back", ["Home"], "<img"),
-    "how_a_model_learns": ("step", ["End"], "<img"),
+    "how_a_model_learns": ("step", ["Home"], "<img"),
     "heads_and_layers": ("first", ["L"], r"right 0\.93"),
     "a_model_that_reads": ("text", ["Control+A", *"Emma was a", "Enter"], r"model +·very"),
 }
