@@ -1035,7 +1035,7 @@ def unfit(words=None, spoil=False, **changes):
             r"the axis n_steps has size 3 in steps, but size 4 in losses, weights",
         ),
         (lambda: OnlineSoftmax([1, 2], [1, 2], seen=3), r"seen must be from 1 to 2, but is 3"),
-        (lambda: CacheExplorer(21), r"n_tokens"),
+        (lambda: CacheExplorer(13), r"n_tokens"),
         (lambda: training_explorer(askers=[0]), r"the axis n_runs has size 2 in runs, weights, but size 1 in askers"),
         (lambda: training_explorer(askers=[0, 3]), r"askers must be tokens, but is \[0, 3\]"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),

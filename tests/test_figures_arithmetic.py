@@ -293,9 +293,9 @@ def test_the_norm_is_that_of_the_package_and_forgets_mean_and_spread(js, x):
     else:
         assert spread == x, "equal entries have no direction"
     for far in (-99, 99):
-        assert np.abs(js("attn.norm.shifted", x, far)).max() == pytest.approx(6)
+        assert np.abs(js("attn.norm.shifted", x, far)).max() == pytest.approx(5)
     wide = js("attn.norm.stretched", x, 99)
-    assert np.abs(wide).max() == pytest.approx(6) or not np.std(x)
+    assert np.abs(wide).max() == pytest.approx(5) or not np.std(x)
 
 
 def test_the_heads_explorer_computes_what_the_package_computes(js):
@@ -365,7 +365,7 @@ def test_scores_that_come_one_by_one_give_what_softmax_gives_of_those_that_have_
 
 
 def test_the_cache_explorer_counts_the_rows_and_pairs_of_all_steps(js):
-    for n in (1, 7, 20):
+    for n in (1, 7, 12):
         tables = [np.ones((i, i)) for i in range(1, n + 1)]
         counted = {
             "tokens": [sum(map(len, tables)), n],

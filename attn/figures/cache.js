@@ -1,7 +1,7 @@
 // One token at a time: at each step the whole table anew, or, with keys and values kept, one row. The reader pulls the
 // corner of the table.
 
-const LONGEST = 20;
+const LONGEST = 12;
 const SIDE = 180; // of the longest table, in units of the drawing
 
 // What has been computed when n tokens are written: rows through the matrices, and pairs, without a cache and with one.

@@ -4,7 +4,7 @@ from traitlets import Int
 
 from attn.figures.base import Explorable
 
-MOST = 20
+MOST = 12
 
 
 class CacheExplorer(Explorable):
@@ -13,7 +13,7 @@ class CacheExplorer(Explorable):
     Parameters
     ----------
     n_tokens : int
-        How many tokens have been written, from 1 to 20.
+        How many tokens have been written, from 1 to 12.
     """
 
     n_tokens = Int(5, min=1, max=MOST)

@@ -15,15 +15,28 @@ function regauge({ Q, K, power }) {
 }
 
 const MOST = 2; // powers of two
-const WIDE = 328, HIGH = 190;
+const WIDE = 328, HIGH = 250;
+
+// Where names stand beyond the tips of arrows, inside the plane, and each clear of those farther out across.
+function beyond(tips, names) {
+  const placed = [];
+  likeliest(tips.map(([x]) => Math.abs(x - WIDE / 2)), tips.length).forEach((i) => {
+    const [x, y] = tips[i], [right, down] = [x - WIDE / 2, y - HIGH / 2], length = Math.hypot(right, down) || 1, half = 4.2 * names[i].length;
+    const at = { half, x: Math.max(half, Math.min(WIDE - half, x + ((14 + half) * right) / length)), y: y + 5 + (16 * down) / length };
+    const hit = (one) => Math.abs(one.x - at.x) < one.half + half && Math.abs(one.y - at.y) < 15;
+    while (placed.some(hit)) at.y += down > 0 ? 3 : -3;
+    placed[i] = at;
+  });
+  return placed;
+}
 
 // The plane of the first two entries of keys or of queries, with ghosts where they were before any stretch. The two whose
-// cosine is told, the first and the last, are thick and named; the one that is longest across is held.
+// cosine is told, the first and the last, are thick; the one that is longest across is held.
 function plane(role, rows, tokens, { read, change }) {
   const sign = role === "key" ? -1 : 1, held = largest(rows.map(([first]) => Math.abs(first)));
   const told = [0, rows.length - 1];
   const fit = (room, d) => room / (Math.max(...rows.map((row) => Math.abs(row[d]))) || 1);
-  const across = fit((WIDE / 2 - 12) / 2 ** MOST, 0), up = fit(HIGH / 2 - 30, 1), middle = [WIDE / 2, HIGH / 2];
+  const across = fit((WIDE / 2 - 12) / 2 ** MOST, 0), up = fit(HIGH / 2 - 44, 1), middle = [WIDE / 2, HIGH / 2];
   const place = ([first, second = 0], factor) => [middle[0] + across * first * factor, middle[1] - up * second];
   const draw = (more) => rows.map((row, i) => {
     const arrow = drawnArrow(`attn-${role}-arrow${told.includes(i) ? "" : " attn-thin"}${more}`);
@@ -31,7 +44,7 @@ function plane(role, rows, tokens, { read, change }) {
     return arrow;
   });
   const ghosts = draw(" attn-ghost"), arrows = draw("");
-  const names = told.map((i) => lettering(0, 0, `attn-${role}-label attn-plane-label`, tokens[i]));
+  const names = tokens.map((token) => lettering(0, 0, `attn-${role}-label attn-plane-label`, token));
   const stretch = (factor) => {
     const power = sign * Math.log2(Math.max(factor, 0.01));
     change({ power: Math.round(20 * Math.max(-MOST, Math.min(MOST, power))) / 20 });
@@ -47,11 +60,7 @@ function plane(role, rows, tokens, { read, change }) {
   const set = (power) => {
     const factor = 2 ** (sign * power);
     rows.forEach((row, i) => arrows[i].set(middle, place(row, factor)));
-    names.forEach((name, i) => {
-      const row = rows[told[i]], [x, y] = place(row, factor), half = 4.6 * tokens[told[i]].length;
-      const beside = x + half * Math.sign(row[0]);
-      put(name, { x: Math.max(half, Math.min(WIDE - half, beside)), y: y > middle[1] ? y + 22 : y - 12 }); // it stays inside
-    });
+    beyond(rows.map((row) => place(row, factor)), tokens).forEach(({ x, y }, i) => put(names[i], { x, y }));
     knob.set(place(rows[held], factor), factor, `× ${format(factor)}`);
   };
   return { scene, set, held: knob.held };

@@ -14,10 +14,10 @@ function shareInWords(share) {
 }
 
 function build({ read, change, reset, line, tell, draw }) {
-  const wide = sceneWidth(), level = 126, tall = 70;
-  const across = (t) => 20 + ((wide - 50) * t) / FARTHEST;
+  const wide = sceneWidth(), long = wide - 100, level = 126, tall = 70; // beside the last place, a name
+  const across = (t) => 20 + (long * t) / FARTHEST;
   const text = (y, className, anchor = "start") => drawing("text", { x: 4, y, class: className, "text-anchor": anchor });
-  const [above, below, last] = [text(20, "attn-quiet"), text(level + 138, "attn-quiet"), text(level + 36, "attn-plane-label", "middle")];
+  const [above, below, last] = [text(20, "attn-quiet"), text(level + 138, "attn-quiet"), text(level + 28, "attn-plane-label")];
   last.textContent = "last word";
   const bar = (className) => drawing("rect", { width: wide / FARTHEST / 2, class: className });
   const words = Array.from({ length: FARTHEST + 1 }, (_, t) => drawing("circle", { cx: across(t), cy: level, r: 2.5 }));
@@ -27,7 +27,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const go = (distance) => change({ distance: Math.max(1, Math.min(FARTHEST, distance)) });
   const end = handle({
     label: "place of the last word",
-    onMove: ([x]) => go(Math.round(((x - 20) * FARTHEST) / (wide - 50))),
+    onMove: ([x]) => go(Math.round(((x - 20) * FARTHEST) / long)),
     onStep: ([right, up]) => go(read().distance + right + up),
   }, drawing("circle", { r: 9, class: "attn-knob" }));
   put(end.group, { "aria-valuemin": 1, "aria-valuemax": FARTHEST });
@@ -62,7 +62,7 @@ function build({ read, change, reset, line, tell, draw }) {
     const { notes: shares, jump } = arrive(state), left = shares.at(-1);
     show(state);
     end.set([across(state.distance), level], state.distance, `${state.distance} words after the clue`);
-    put(last, { x: Math.max(52, Math.min(wide - 36, across(state.distance))) });
+    put(last, { x: across(state.distance) + 12 });
     words.forEach((word, t) => put(word, { class: t > state.distance ? "attn-beyond" : "attn-place" }));
     const past = before && arrive(before);
     [past?.notes.at(-1), past?.jump].forEach((share = 0, i) => put(old[i], {

@@ -16,7 +16,7 @@ function normalise(x) {
   return x.map((entry) => (entry - mean) / deviation);
 }
 
-const REACH = 6;
+const REACH = 5;
 
 // All entries moved by the same, so that they have a certain mean, or stretched about it; none leaves the drawing.
 function shifted(x, mean) {
@@ -32,12 +32,12 @@ function stretched(x, deviation) {
   return apart.map((by) => mean + factor * by);
 }
 
-const ZERO = 136, UNIT = 13, TALL = 46; // the height of zero, and of one before the norm and after it
+const ZERO = 110, UNIT = 16, TALL = 46; // the height of zero, and of one before the norm and after it
 
 function build({ read, change, reset, line, tell, draw }) {
   const n = read().x.length;
   const scene = (role, name, ...nodes) =>
-    drawing("svg", { viewBox: "0 0 340 252", class: "attn-scene", role, "aria-label": name }, ...nodes);
+    drawing("svg", { viewBox: "0 0 340 220", class: "attn-scene", role, "aria-label": name }, ...nodes);
   const columns = (width, unit, className) => {
     const x = (i) => 10 + (width * (i + 0.5)) / n, wide = Math.min(30, (0.6 * width) / n);
     const make = (name) =>

@@ -31,6 +31,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const dots = scores.map((_, i) => drawing("circle", { cx: x(i), class: "attn-come" }));
   const top = drawing("line", { x1: 0, class: "attn-top" });
   const topName = text({ x: WIDE + 6 }, "attn-ink-0 attn-name", "m");
+  const title = text({ y: 8 }, "attn-mark", "the scores as they come; the largest so far, m");
   const blocks = scores.map(() => drawing("rect", { y: 158, height: 26, class: "attn-of-patterns" }));
   const ghost = drawing("rect", { x: 0, y: 154, height: 34, class: "attn-ghost attn-outlined" });
   const total = text({ y: 176 }, "attn-word", "");
@@ -40,7 +41,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const scene = drawing("svg", {
     viewBox: "-14 -6 404 266", class: "attn-scene attn-modest", role: "group",
     "aria-label": "Scores that come one by one, and what is kept of them",
-  }, ...dots, top, topName, text({ y: 150 }, "attn-mark", "the sum so far, t: a block for each score"),
+  }, title, ...dots, top, topName, text({ y: 150 }, "attn-mark", "the sum so far, t: a block for each score"),
   ...blocks, ghost, total, text({ y: 224 }, "attn-mark", "the output so far, o ÷ t, among the values"),
   axis, ...marks, output, place.group);
   draw(scene, line, box("attn-controls", play.press, reset));
@@ -70,7 +71,7 @@ function build({ read, change, reset, line, tell, draw }) {
     show([y(m), was, along(o / t), ...scores.map((score, i) => (i < seen ? y(score) : 60)),
       ...scores.map((score, i) => (i < seen ? Math.exp(score - m) : 0))], place.held());
     const score = format(scores[seen - 1]);
-    const news = seen === 1 ? `The first score is ${score}.`
+    const news = seen === 1 ? `The first score, ${score}, is the largest so far, and the sum begins with e to the 0, which is 1.`
       : kept < 1 ? `The new score, ${score}, is the largest: what was summed before is multiplied by ${format(kept, 3)}.`
         : `The new score, ${score}, is not above m: it adds ${format(steps[seen - 1].power, 3)} to the sum.`;
     const end = seen < n ? "" : " ✓ All have come: the same as softmax over the whole row.";

@@ -100,7 +100,7 @@ function build(means) {
 
   const parts = Object.keys(countParameters(shown));
   const cells = grid(parts.length, 1);
-  const rows = parts.map((part) => heading("row", `attn-${part}`)(part));
+  const rows = parts.map((part) => heading("row", `attn-${part}`)(part === "mlp" ? "MLP" : part));
   const { table } = tableOf({ className: "attn-sizes attn-parts", cells, rows });
   const counted = element("fieldset", { className: "attn-choice" }, element("legend", {}, "Counted"),
     ...boxes.map((one) => one.row));

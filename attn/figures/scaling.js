@@ -56,7 +56,9 @@ function build({ read, change, reset, line, tell, draw }) {
   const dots = grid(n, n, (i, j) => drawing("circle", { cx: middle(j), cy: 20 + (30.5 * 8 * (i + 0.5)) / n }));
   const held = drawing("rect", { y: 16, width: pitch, height: 256, class: "attn-grid", fill: "none" });
   const names = scores[0].map((_, j) => lettering(middle(j), 13, "attn-key-label", String(j + 1)));
-  const table = scene("img", "Jacobian", held, ...names, ...dots.flat());
+  const rows = dots.map(([dot], i) => lettering(-12, Number(dot.getAttribute("cy")) + 5, "attn-key-label", String(i + 1)));
+  const table = scene("img", "Jacobian", held, ...names, ...rows, ...dots.flat());
+  put(table, { viewBox: `-24 0 ${WIDE + 24} 276` });
 
   draw(
     box("attn-controls", scale.row, box("attn-sliders", size.row)),

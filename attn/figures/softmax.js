@@ -46,16 +46,15 @@ function account(state, before) {
   return offset === before.offset ? "" : `Each power of e is ${factor.toPrecision(3)} times what it was, so no share changed. `;
 }
 
-// On which line above its dot each label stands, so that none lies on another.
-function lines(places, widths) {
-  const taken = [];
-  return places.map((place, i) => {
-    const free = (line) => taken.every((one) => one.line !== line || Math.abs(one.place - place) > (one.width + widths[i]) / 2);
-    let line = 0;
-    while (!free(line)) line++;
-    taken.push({ place, line, width: widths[i] });
-    return line;
+// How many lines each label stands above its dot, so that none lies on another: from the lowest dot up.
+function lines(places, heights, widths) {
+  const found = places.map(() => 0), placed = [];
+  likeliest(heights, heights.length).forEach((i) => {
+    const over = placed.filter((j) => Math.abs(places[j] - places[i]) < (widths[j] + widths[i]) / 2);
+    found[i] = (heights[i] - Math.min(heights[i], ...over.map((j) => heights[j] - 15 * found[j] - 15))) / 15;
+    placed.push(i);
   });
+  return found;
 }
 
 // The words on the curve of eˣ: as tall as their powers of e, the tallest always as tall as the drawing.
@@ -70,29 +69,29 @@ function curveOf(tokens, [left, long], base) {
   const name = drawing("text", { x: left + long * 0.75, y: base + 16, class: "attn-tick", "text-anchor": "middle" }, "score ÷ temperature");
   const stems = tokens.map(() => drawing("line", { y1: base, class: "attn-stem" }));
   const dots = tokens.map(() => drawing("circle", { r: 6, class: "attn-place" }));
-  const labels = tokens.map((token) => drawing("text", { class: "attn-plane-label", "text-anchor": "middle" }, token));
+  const labels = tokens.map((token) => drawing("text", { class: "attn-plane-label", "text-anchor": "end" }, token));
   const widths = tokens.map((token) => 8 * token.length + 6);
   const group = drawing("g", {}, top, axis, ...ticks, name, curve, ...stems, ...dots, ...labels, power);
   let above = tokens.map(() => 0);
 
+  const up = (x, highest) => base - tall * Math.exp(x - highest);
   const set = (xs, reach) => {
     const highest = Math.max(...xs);
-    const up = (x) => base - tall * Math.exp(x - highest);
     const end = Math.min(reach, highest + Math.log(1.5));
     const points = Array.from({ length: 81 }, (_, i) => -reach + ((end + reach) * i) / 80);
-    curve.setAttribute("d", points.map((x, i) => `${i ? "L" : "M"}${across(x, reach).toFixed(1)},${up(x).toFixed(1)}`).join(""));
+    curve.setAttribute("d", points.map((x, i) => `${i ? "L" : "M"}${across(x, reach).toFixed(1)},${up(x, highest).toFixed(1)}`).join(""));
     ticks.forEach((tick, i) => (tick.textContent = format((i - 1) * reach, 0)));
     const number = Math.exp(highest);
     power.textContent = `e to the ${format(highest)}${number < 1e6 ? ` = ${format(number)}` : ""}`;
     xs.forEach((x, i) => {
-      const [at, y] = [across(x, reach), up(x)];
+      const [at, y] = [across(x, reach), up(x, highest)];
       put(stems[i], { x1: at, x2: at, y2: y });
       put(dots[i], { cx: at, cy: y });
-      put(labels[i], { x: at, y: y - 12 - 15 * above[i] });
+      put(labels[i], { x: Math.max(at - 9, widths[i]), y: y - 4 - 15 * above[i] });
     });
   };
   const label = (xs, reach) => {
-    above = lines(xs.map((x) => across(x, reach)), widths);
+    above = lines(xs.map((x) => across(x, reach)), xs.map((x) => up(x, Math.max(...xs))), widths);
     above.forEach((line, i) => (labels[i].textContent = line < 4 ? tokens[i] : line === 4 ? "…" : "")); // all stand below
   };
   return { group, set, label };

@@ -404,11 +404,13 @@ function magnifierOf({ read, change, explain, line, light }) {
     });
     panel.replaceChildren(box("attn-scroll", table));
     panel.classList.toggle("attn-shares", !grad && /weights$|probabilities/.test(node.name));
-    followed = lines[down === "token" ? shown.state.token : 0];
+    const X = grad ? shown.done.grads.get(node) : node.value;
+    const sizes = range(n, (y) => Math.max(...range(m, (x) => Math.abs(turn ? at(X, x, y) : at(X, y, x)))));
+    followed = lines[down === "token" ? shown.state.token : largest(sizes)];
     toWord();
   }
 
-  // Bring into view the row of the word that is followed.
+  // Bring into view the row of the word that is followed, or that of the largest number.
   function toWord() {
     panel.firstChild.scrollTop = followed.offsetTop + followed.offsetHeight - panel.clientHeight;
   }

@@ -109,7 +109,8 @@ function build({ read, change, reset, line, tell, draw }) {
       const row = weights[i][moment], j = largest(row);
       return `${name}: most weight on “${tokens[j]}” ${format(row[j])}.`;
     });
-    tell(`Step ${step}, loss ${losses[moment].toPrecision(2)}. ${each.join(" ")}`);
+    const told = each.map((one) => one[0].toUpperCase() + one.slice(1)).join(" ");
+    tell(`Step ${step}, loss ${losses[moment].toPrecision(2)}. ${told}`);
   };
 }
 
