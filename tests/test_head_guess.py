@@ -321,7 +321,8 @@ def picture(weights, text=""):
     """A small map: squares in four shades, by the nearest quarter."""
     quarters, n = np.floor(4 * weights + 0.5).astype(int), len(weights)
     shades = [
-        [level / 4, "".join(f"M{j},{i}h1v1h-1z" for i, j in np.argwhere(quarters == level))] for level in range(1, 5)
+        [0.2 + 0.8 * level / 4, "".join(f"M{j},{i}h1v1h-1z" for i, j in np.argwhere(quarters == level))]
+        for level in range(1, 5)
     ]
     return [text, f"0 0 {n} {n}", *shades]
 

@@ -101,7 +101,7 @@ function askPicture({ tokens, asker, K, adds }, read, onMove, wide = PICTURE_WID
     const { mean: center, step } = pull(state, goal);
     const [cx, cy] = inPlane(center);
     put(mean, { cx, cy });
-    put(meanName, cx > 0.7 * wide ? { x: cx - 10, y: cy - 9, "text-anchor": "end" } : { x: cx + 10, y: cy - 9, "text-anchor": "start" });
+    put(meanName, cx > 0.7 * wide ? { x: cx, y: cy + 28, "text-anchor": "end" } : { x: cx + 10, y: cy - 9, "text-anchor": "start" });
     towards.set(q, q.map((entry, d) => entry + step[d]));
   };
   const follow = (way) => put(trail, { points: way.map((q) => inPlane(q).map((x) => x.toFixed(1))).join(" ") });

@@ -379,7 +379,7 @@ function arcs(n, [wide, tall], base) {
 
 // A small picture of a pattern: a path for each shade. `show(rows)` draws another one.
 function smallMap(shades = 4) {
-  const paths = Array.from({ length: shades }, (_, i) => drawing("path", { class: "attn-look", opacity: ((i + 1) / shades) ** 0.7 }));
+  const paths = Array.from({ length: shades }, (_, i) => drawing("path", { class: "attn-look", opacity: 0.2 + (0.8 * (i + 1)) / shades }));
   const picture = drawing("svg", { class: "attn-small", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
   const show = (rows) => {
     picture.setAttribute("viewBox", `0 0 ${rows.length} ${rows.length}`);
