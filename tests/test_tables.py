@@ -24,6 +24,14 @@ def test_a_page_gets_the_same_texts_each_named_by_its_row_and_column():
     assert rows == TABLE.rows and len(soup.select("tbody th[scope=row]")) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("-0.04", "−0.04"), ("-0.00 [-0.50, 0.10]", "0.00 [−0.50, 0.10]"), ("L1-2", "L1-2"), ("-1 to -0", "−1 to 0")],
+)
+def test_a_page_shows_the_sign_for_minus_and_none_on_zero(text, shown):
+    assert f"<td>{shown}</td>" in Table(["", "x"], [["a", text]])._repr_html_()
+
+
 def test_a_row_of_another_length_is_refused():
     with pytest.raises(ValueError, match="a row has 1 entries, but there are 2 columns: \\['a'\\]"):
         Table(["", "x"], [["a"]])

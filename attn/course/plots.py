@@ -4,10 +4,11 @@ The colours are those of the explorables (`attn/figures/figures.css`): queries, 
 values have one each, weights a fourth; what is above or below zero has two of its own.
 """
 
-import re
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+from .tables import signed
 
 COLORS = {"query": "#0057b8", "key": "#b0005e", "value": "#806000", "weight": "#00796b"}
 PLUS, MINUS = "#44546a", "#d55e00"
@@ -156,7 +157,7 @@ def large(ax, number, words, color="k"):
 def bars(found, *, ax, color=NEUTRAL[0], say="{:.2f}"):
     """Draw a bar for each name with its number at the end, and no axis, as nothing is left to read from one."""
     drawn = ax.barh(range(len(found)), list(found.values()), color=color, height=0.62)
-    ax.bar_label(drawn, [_said(number, say) for number in found.values()], padding=4)
+    ax.bar_label(drawn, [signed(say.format(number)) for number in found.values()], padding=4)
     ax.set_xticks([])
     ax.spines["bottom"].set_visible(False)
     return name_rows(ax, found)
@@ -168,7 +169,7 @@ def dots(found, *, ax, color=NEUTRAL[0], shift=0, say="", label=None, **look):
         beside = 0.014 * (np.arange(len(numbers)) - (len(numbers) - 1) / 2)
         style = {"marker": "o", "ls": "", "ms": 5.5, "alpha": 0.7, "color": ink, **look}
         ax.plot(numbers, y + shift + beside, label=None if y else label, **style)
-        _say_behind(max(numbers), y + shift, _said(np.mean(numbers), say), ax, ink)
+        _say_behind(max(numbers), y + shift, signed(say.format(np.mean(numbers))), ax, ink)
     return name_rows(ax, found)
 
 
@@ -178,7 +179,7 @@ def ranges(found, *, ax, color=NEUTRAL[0], shift=0, say="", **look):
     rows = np.arange(len(found)) + shift
     ax.hlines(rows, low, high, color=color, lw=2)
     for number, end, y, ink in zip(numbers, high, rows, np.broadcast_to(color, len(found))):
-        _say_behind(end, y, _said(number, say), ax, ink)
+        _say_behind(end, y, signed(say.format(number)), ax, ink)
     return dots({name: one[:1] for name, one in found.items()}, ax=ax, color=color, shift=shift, alpha=1, **look)
 
 
@@ -187,13 +188,6 @@ def name_rows(ax, names):
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     return ax
-
-
-def _said(number, say):
-    """Return a number in words, with the sign for minus, and without one if it is rounded to zero."""
-    said = say.format(number)
-    is_zero = not re.search("[1-9]", said)
-    return said.replace("-", "" if is_zero else "−")
 
 
 def _say_behind(x, y, words, ax, color):

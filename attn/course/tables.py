@@ -1,5 +1,6 @@
 """Results in rows and columns: a table where a page can set one, lines of text where it cannot."""
 
+import re
 from html import escape
 
 
@@ -30,7 +31,12 @@ class Table:
     def _repr_html_(self):
         heads = "".join(f'<th scope="col">{escape(name)}</th>' if name else "<td></td>" for name in self.columns)
         rows = "".join(
-            f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(text)}</td>" for text in others)}</tr>'
+            f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(signed(text))}</td>" for text in others)}</tr>'
             for first, *others in self.rows
         )
         return f'<table class="attn-numbers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def signed(text):
+    """Return a text whose numbers have a minus sign, and none on zero."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", re.sub(r"(?<![\w.])-(?=0\.?0*(?![\d.]))", "", text))
