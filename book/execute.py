@@ -213,7 +213,7 @@ def use_cache(app, config):
 
 
 def setup(app):
-    app.connect("config-inited", use_cache, priority=900)  # after Sphinx: a kernel dates nothing, the foot of a page does
+    app.connect("config-inited", use_cache, priority=900)  # after Sphinx, which dates the foot of each page
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -4,7 +4,6 @@ The colours are those of the explorables (`attn/figures/figures.css`): queries, 
 values have one each, weights a fourth; what is above or below zero has two of its own.
 """
 
-
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 

@@ -30,10 +30,10 @@ class Table:
 
     def _repr_html_(self):
         heads = "".join(f'<th scope="col">{escape(name)}</th>' if name else "<td></td>" for name in self.columns)
-        rows = "".join(
-            f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(signed(text))}</td>" for text in others)}</tr>'
-            for first, *others in self.rows
-        )
+        texts = [
+            (first, "".join(f"<td>{escape(signed(text))}</td>" for text in others)) for first, *others in self.rows
+        ]
+        rows = "".join(f'<tr><th scope="row">{escape(first)}</th>{others}</tr>' for first, others in texts)
         return f'<table class="attn-numbers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
