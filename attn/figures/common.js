@@ -367,12 +367,13 @@ function arcs(n, [wide, tall], base) {
   const lines = Array.from({ length: n }, () => drawing("path", { class: "attn-arc" }));
   const dots = lines.map((_, i) => drawing("circle", { cx: across(i), cy: base, class: "attn-share" }));
   const set = (from, weights) => weights.forEach((weight, i) => {
+    const visibility = weight > 0 ? "visible" : "hidden"; // no arc to a word that may not be seen
     const high = base - 2 * tall * Math.abs((from - i) / (n - 1)) ** 0.6;
     put(lines[i], {
       d: `M${across(from)},${base}Q${across((from + i) / 2)},${high},${across(i)},${base}`,
-      "stroke-width": 1 + 11 * weight, opacity: 0.2 + 0.8 * weight,
+      "stroke-width": 1 + 11 * weight, opacity: 0.2 + 0.8 * weight, visibility,
     });
-    put(dots[i], { r: 2 + 6 * Math.sqrt(weight) });
+    put(dots[i], { r: 2 + 6 * Math.sqrt(weight), visibility });
   });
   return { group: drawing("g", {}, ...lines, ...dots), set, across };
 }
