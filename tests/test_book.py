@@ -110,8 +110,9 @@ def test_no_page_needs_a_program_or_a_file_for_its_formulas(book, css):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_parts_of_a_formula_stand_in_their_order_and_fit_a_telephone(visit, address, width):
     page = visit(f"{address}/chapters/02_queries_keys_values.html", width=width)
-    lines = page.evaluate("""() => [...document.querySelectorAll("div.math")].filter(({ children }) => children.length > 1)
-      .map(({ children }) => [...children].map((part) => part.getBoundingClientRect()).map(({ left, right, top }) => [top, left, right]))""")
+    lines = page.evaluate("""() => [...document.querySelectorAll("div.math")].map(({ children }) => [...children])
+      .filter((parts) => parts.length > 1).map((parts) => parts.map((part) => part.getBoundingClientRect()))
+      .map((boxes) => boxes.map(({ left, right, top }) => [top, left, right]))""")
     assert lines and all(max(right for *_, right in line) <= width for line in lines)
     for line in lines:
         assert all(top > above + 20 or left >= end for (above, _, end), (top, left, _) in itertools.pairwise(line))
