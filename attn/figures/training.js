@@ -115,7 +115,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Training explorer", names: ["tokens", "steps", "losses", "runs", "weights", "askers", "moment"], build,
+  label: "Training explorer", names: STATE, build,
   fixed: ({ moment, ...others }) => others,
 });
 

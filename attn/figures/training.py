@@ -23,8 +23,6 @@ class TrainingExplorer(Explorable):
         Which of the steps is shown.
     """
 
-    _name = "training"
-
     tokens = Words("n")
     steps = Shaped("n_steps", int)
     losses = Shaped("n_steps")

@@ -134,7 +134,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Update plane", names: ["tokens", "asker", "E", "V", "scores", "axes", "spots"], build,
+  label: "Update plane", names: STATE, build,
   fixed: ({ scores, ...others }) => others,
 });
 

@@ -27,8 +27,6 @@ class UpdatePlane(Explorable):
         Named places to aim for.
     """
 
-    _name = "update_plane"
-
     tokens = Words("n")
     asker = Unicode()
     E = Shaped("2")
