@@ -462,7 +462,7 @@ def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, boo
     assert page.said == []
     assert page.locator("mjx-container").count() >= page.locator(".math").count()
     assert page.locator("mjx-merror").count() == 0
-    assert page.locator(".math math").count() == page.locator(".math").count()  # what a screen reader reads
+    assert page.locator(".math:not(:has(math))").count() == 0  # what a screen reader reads
     assert page.locator("[data-explorable]").count() == page.locator("[data-explorable] .attn-explorable").count()
     if name in CHAPTERS:
         assert page.locator("mjx-container").count() > 0
