@@ -49,6 +49,7 @@ def run_jupyter_book(folder, builder):
     program = Path(sys.executable).with_name("jupyter-book")
     build = [program, "build", ROOT, "--path-output", folder, "--builder", builder, "-W", "-n", "--keep-going"]
     ours = {**os.environ, "PYTHONPATH": str(ROOT)}  # the extensions beside this file, not a copy
+    ours.pop("SOURCE_DATE_EPOCH", None)  # of kernels; Sphinx would date the foot of each page by it
     run = subprocess.run(build, cwd=ROOT, env=ours, stderr=subprocess.PIPE, encoding="utf-8")
     print(run.stderr, file=sys.stderr)
     return run.returncode == 0

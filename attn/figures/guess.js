@@ -195,7 +195,7 @@ function curveGuess(asked, commit) {
       axes.name("you", said.at(-1), Math.abs(lower) < 14 ? (lower > 0 ? 14 : -14) - lower : 0);
     },
     fits: (said) => Array.isArray(said) && said.length === at.length && said.every((number) => scale[0] <= number && number <= scale[1]),
-    told: (said) => [`from ${told(said[0])} to ${told(said.at(-1))}`],
+    told: (said) => [said.length > 3 ? `from ${told(said[0])} to ${told(said.at(-1))}` : said.map(told).join(", ")],
     isRight: (said, right) => sum(misses(said, right).map(Math.abs)) / at.length <= NEAR.curve,
     reason: (said, right) => (sum(misses(said, right)) > 0 ? "high" : "low"),
     spot: (said) => sum(said.map(share)) / at.length,
