@@ -356,7 +356,7 @@ def test_on_paper_all_results_stand_and_nothing_asks(visit, book):
 def test_without_javascript_all_results_stand_and_the_choices_are_a_list(visit, book):
     page = visit((book / CHAPTER).as_uri(), java_script_enabled=False)
     assert page.locator(".attn-guess, .attn-result").count() == 0
-    assert page.get_by_text("The typical size grows by a factor of 4").is_visible()
+    assert page.get_by_text("The standard deviation grows by a factor of 4").is_visible()
     assert page.get_by_text("Your guess: not at all, or by 4, or by 16").is_visible()
     assert page.get_by_text("It is “by 4”.").is_visible()
 
