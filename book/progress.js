@@ -66,7 +66,7 @@ for (const exercise of document.querySelectorAll("section#exercises > section"))
 }
 
 const summary = document.querySelector("section#summary");
-if (summary) {
+if (chapter && summary) {
   const { input, label } = checkbox("I have read this chapter", chapter);
   summary.append(label);
   if (remembered()[chapter] === undefined) { // once; who takes the mark away is not asked again

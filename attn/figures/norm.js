@@ -16,7 +16,7 @@ function normalise(x) {
   return x.map((entry) => (entry - mean) / deviation);
 }
 
-const REACH = 5;
+const REACH = 6;
 
 // All entries moved by the same, so that they have a certain mean, or stretched about it; none leaves the drawing.
 function shifted(x, mean) {
@@ -32,7 +32,7 @@ function stretched(x, deviation) {
   return apart.map((by) => mean + factor * by);
 }
 
-const ZERO = 110, UNIT = 16, TALL = 46; // the height of zero, and of one before the norm and after it
+const ZERO = 110, UNIT = 15, TALL = 46; // the height of zero, and of one before the norm and after it
 
 function build({ read, change, reset, line, tell, draw }) {
   const n = read().x.length;
