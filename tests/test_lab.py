@@ -224,7 +224,10 @@ def opened(desk):
 
 
 def run(page, number=None):
-    """Run one cell, or all of them, and wait until the kernel has answered."""
+    """Run one cell, or all of them, and wait until the kernel has answered.
+
+    JupyterLab may scroll a little longer, so that what the mouse takes hold of is let go elsewhere: press a key instead.
+    """
     page.evaluate(
         """async (number) => {
             const { commands, shell } = window.jupyterapp;
@@ -254,7 +257,7 @@ def test_the_kernel_brings_the_model_and_python_sees_what_it_reads(opened):
     page = opened("reader.ipynb")
     run(page, 0)
     figure = page.locator(".attn-explorable")
-    figure.get_by_role("button", name="Load the model").click()
+    figure.get_by_role("button", name="Load the model").press("Enter")
     figure.locator(".attn-token").first.wait_for()
     figure.get_by_role("button", name="Head L4H3 writes").click()
     figure.locator(".attn-next").first.click()
@@ -268,7 +271,7 @@ def test_what_is_trained_in_a_figure_comes_to_python(opened):
     page = opened("trainer.ipynb")
     run(page, 0)
     figure = page.locator(".attn-explorable")
-    figure.get_by_role("button", name="▶ Train").click()
+    figure.get_by_role("button", name="▶ Train").press("Enter")
     figure.get_by_text("All 20 steps").wait_for()
     [right] = re.findall(r"steps: (\S+ right)", figure.locator(".attn-detail").inner_text())
     assert read(page, 1, page.locator(".jp-OutputArea-output").last, right) == right
@@ -358,7 +361,7 @@ def test_who_stops_a_training_stops_the_run_and_finds_what_was_trained(opened):
     assert page.evaluate(counts)[3] is None and cell(2).evaluate(says) == []
     run(page, 3)
     assert cell(3).evaluate(says) == ['"Its result is hidden until you have guessed."']
-    cell(1).get_by_role("button", name="Just show me").click()
+    cell(1).get_by_role("button", name="Just show me").press("Enter")
     assert cell(3).locator(".jp-OutputArea-output").inner_text().strip() == "Trained"
 
 
@@ -428,7 +431,7 @@ def test_a_reader_guesses_and_only_then_sees(asked):
     assert seen(page) == [END] and explained.is_hidden() and guess(page, "what").is_hidden()
     assert page.locator(".jp-OutputArea-output", has_text="a mistake of the reader").is_visible()
 
-    guess(page, "tired").get_by_role("button", name="the dog").click()
+    guess(page, "tired").get_by_role("button", name="the dog").press("Enter")
     assert verdict(page, "tired").inner_text() == "You said “the dog”; it is “the cat”. The dog was hungry."
     assert seen(page) == [WHO, END] and explained.is_visible()
 
@@ -478,7 +481,7 @@ def test_what_was_said_outlives_a_reload_and_one_switch_shows_all(asked, opened,
     guess(page, "mice").scroll_into_view_if_needed()
     page.wait_for_function("!localStorage['attention-worked-out'].includes('mice')")  # which is asked again
     assert seen(page) == [END], "a guess hides also what follows the next one, although that was made"
-    guess(page, "tired").get_by_role("button", name="the cat").click()
+    guess(page, "tired").get_by_role("button", name="the cat").press("Enter")
     kept = page.evaluate("JSON.parse(localStorage['attention-worked-out'])")
     assert kept == {"asks?what": "play", "asks?tired": "the cat", "masking": True}
     begin(page, lab)
@@ -500,7 +503,7 @@ def test_a_guess_waits_for_its_answer(asked):
     page = asked
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     run(page, place('Guess("tired"', ASKS))
-    guess(page, "tired").get_by_role("button", name="the dog").click()
+    guess(page, "tired").get_by_role("button", name="the dog").press("Enter")
     assert verdict(page, "tired").inner_text() == "You said “the dog”. Run the cells below to see what it is."
     run(page, place('answer_to("tired"', ASKS))
     verdict(page, "tired").get_by_text("You said “the dog”; it is “the cat”.").wait_for()
@@ -510,7 +513,7 @@ def test_a_guess_waits_for_its_answer(asked):
 
 def test_what_a_saved_notebook_says_was_said(asked, opened):
     """Otherwise a guess that can no longer be made would hide what follows."""
-    guess(asked, "tired").get_by_role("button", name="the dog").click()
+    guess(asked, "tired").get_by_role("button", name="the dog").press("Enter")
     verdict(asked, "tired").get_by_text("You said “the dog”; it is “the cat”.").wait_for()
     seen(asked)  # what was run has come, and all of it is there to save
     asked.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
@@ -573,5 +576,5 @@ def test_without_the_extension_a_guess_asks_and_hides_nothing(desk, opened, lab)
     page = opened("asks.ipynb")
     run(page)
     assert seen(page) == SAYS and switch(page).count() == 0
-    guess(page, "tired").get_by_role("button", name="the dog").click()
+    guess(page, "tired").get_by_role("button", name="the dog").press("Enter")
     assert verdict(page, "tired").inner_text() == "You said “the dog”; it is “the cat”. The dog was hungry."
