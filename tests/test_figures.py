@@ -183,6 +183,19 @@ def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
     assert told.inner_text().startswith("weight(black → The)") and control(page, "black").is_checked()
 
 
+def test_scores_grow_with_the_root_of_the_length_and_are_told(blank):
+    page = blank(AskShareReceive(["a", "b"], "it", [0, 1], [[2, 1], [1, 2]], np.eye(2), adds="length", d_k=128, scaled=False))
+    told, bars = page.locator(".attn-say"), page.locator("rect.attn-score")
+
+    def widths():
+        return [float(bar.get_attribute("width")) for bar in bars.all()]
+
+    assert "scores 8.00, 16.00," in told.inner_text()
+    assert widths() == pytest.approx([20 * 8 / 48, 20 * 16 / 48])
+    page.get_by_label("divided by √dk").check()
+    assert "scores 0.71, 1.41," in told.inner_text() and widths() == [1.5, 1.5]
+
+
 def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blank):
     nasty = ["<img/src=x/onerror=document.title='broken'>", "</script><script>document.title='broken'</script>"]
     tokens = [*nasty, "&amp;", "'\"", "<b>cat</b>"]

@@ -536,6 +536,17 @@ def test_a_result_says_on_how_many_models_it_rests_as_in_the_book(asked):
         )
 
 
+def test_numbers_that_the_book_folds_stay_folded_until_their_cell_is_run(asked):
+    page, awake = asked, place("print('At night.')", ASKS)
+    cell = f"window.jupyterapp.shell.currentWidget.content.widgets[{awake}]"
+    page.evaluate(f"""() => {cell}.model.setMetadata("tags", ["hide-cell"])""")
+    switch(page).check()
+    run(page)
+    page.wait_for_function(f"{cell}.outputHidden")
+    run(page, awake)
+    assert seen(page) == SAYS
+
+
 def test_a_released_model_is_run_by_the_package(opened, smollm2):
     page = opened("model.ipynb")
     run(page)

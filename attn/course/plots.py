@@ -7,7 +7,7 @@ values have one each, weights a fourth; what is above or below zero has two of i
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
-from .tables import signed
+from .tables import with_minus
 
 COLORS = {"query": "#0057b8", "key": "#b0005e", "value": "#806000", "weight": "#00796b"}
 PLUS, MINUS = "#44546a", "#d55e00"
@@ -57,7 +57,7 @@ def heatmap(matrix, rows, columns, *, ax, title="", signed=False, reach=None, di
         ax.set(aspect="equal", ylim=(matrix.shape[0] - 0.5, -0.5))
     if digits is not None:
         for (i, j), number in np.ndenumerate(matrix):
-            ax.text(j, i, f"{number:.{digits}f}", ha="center", va="center", size=8)
+            ax.text(j, i, with_minus(f"{number:.{digits}f}"), ha="center", va="center", size=8)
     return _label(ax, rows, columns, title)
 
 
@@ -156,7 +156,7 @@ def large(ax, number, words, color="k"):
 def bars(found, *, ax, color=NEUTRAL[0], say="{:.2f}"):
     """Draw a bar for each name with its number at the end, and no axis, as nothing is left to read from one."""
     drawn = ax.barh(range(len(found)), list(found.values()), color=color, height=0.62)
-    ax.bar_label(drawn, [signed(say.format(number)) for number in found.values()], padding=4)
+    ax.bar_label(drawn, [with_minus(say.format(number)) for number in found.values()], padding=4)
     ax.set_xticks([])
     ax.spines["bottom"].set_visible(False)
     return name_rows(ax, found)
@@ -168,7 +168,7 @@ def dots(found, *, ax, color=NEUTRAL[0], shift=0, say="", label=None, **look):
         beside = 0.014 * (np.arange(len(numbers)) - (len(numbers) - 1) / 2)
         style = {"marker": "o", "ls": "", "ms": 5.5, "alpha": 0.7, "color": ink, **look}
         ax.plot(numbers, y + shift + beside, label=None if y else label, **style)
-        _say_behind(max(numbers), y + shift, signed(say.format(np.mean(numbers))), ax, ink)
+        _say_behind(max(numbers), y + shift, with_minus(say.format(np.mean(numbers))), ax, ink)
     return name_rows(ax, found)
 
 
@@ -178,7 +178,7 @@ def ranges(found, *, ax, color=NEUTRAL[0], shift=0, say="", **look):
     rows = np.arange(len(found)) + shift
     ax.hlines(rows, low, high, color=color, lw=2)
     for number, end, y, ink in zip(numbers, high, rows, np.broadcast_to(color, len(found))):
-        _say_behind(end, y, signed(say.format(number)), ax, ink)
+        _say_behind(end, y, with_minus(say.format(number)), ax, ink)
     return dots({name: one[:1] for name, one in found.items()}, ax=ax, color=color, shift=shift, alpha=1, **look)
 
 

@@ -31,12 +31,12 @@ class Table:
     def _repr_html_(self):
         heads = "".join(f'<th scope="col">{escape(name)}</th>' if name else "<td></td>" for name in self.columns)
         texts = [
-            (first, "".join(f"<td>{escape(signed(text))}</td>" for text in others)) for first, *others in self.rows
+            (first, "".join(f"<td>{escape(with_minus(text))}</td>" for text in others)) for first, *others in self.rows
         ]
         rows = "".join(f'<tr><th scope="row">{escape(first)}</th>{others}</tr>' for first, others in texts)
         return f'<table class="attn-numbers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def signed(text):
+def with_minus(text):
     """Return a text whose numbers have a minus sign, and none on zero."""
     return re.sub(r"(?<![\w.])-(?=\d)", "−", re.sub(r"(?<![\w.])-(?=0\.?0*(?![\d.]))", "", text))

@@ -23,6 +23,9 @@ function isAtEdge(q) {
   return inside(q.map((entry) => 1.001 * entry)).some((entry, d) => Math.abs(entry - 1.001 * q[d]) > 1e-9);
 }
 
+// Scores as large as d_k makes them, divided by its root or not.
+const asLarge = (state, scores) => scores.map((score) => score / divisorOf(state));
+
 // The second picture: score, share and a ribbon for each word, into the word that asks. A ribbon can be cut.
 function sharePicture({ tokens, asker, adds }, onCut) {
   const picture = scene(PICTURE_WIDTH, SHARE_HEIGHT, `The shares of ${tokens.join(", ")} as ribbons into ${asker}.`);
@@ -80,12 +83,13 @@ function sharePicture({ tokens, asker, adds }, onCut) {
     }, 2600);
   };
   const set = (state, { scores, weights }, before) => {
-    const longest = Math.max(4, ...scores.map(Math.abs));
+    const shown = adds === "length" ? asLarge(state, scores) : scores;
+    const longest = Math.max(adds === "length" ? 48 : 4, ...shown.map(Math.abs));
     const old = before && ask(before).weights;
     parts.forEach(({ group, press, ribbon, bar, share, old: ghost }, j) => {
       put(ribbon, { d: band(weights, j) });
       put(ghost, { d: old ? band(old, j) : "" });
-      const length = (scores[j] / longest) * TABLE.bars;
+      const length = (shown[j] / longest) * TABLE.bars;
       put(bar, { x: TABLE.zero + Math.min(0, length), width: Math.max(1.5, Math.abs(length)) });
       share.textContent = state.hidden?.[j] ? "hidden" : percent(weights[j]);
       group.classList.toggle("attn-struck", Boolean(state.hidden?.[j]));
@@ -135,7 +139,8 @@ function receivePicture({ tokens, asker, V, E }) {
   return { picture, set };
 }
 
-function inWords({ asker, tokens, q, E, hidden, panes }, { scores, weights, output }) {
+function inWords(state, { scores, weights, output }) {
+  const { asker, tokens, q, E, hidden, panes, adds } = state;
   if (panes === 1) return [[`“${asker}”`, "query"], [` asks with ${pair(q)}. Scores: `],
     ...tokens.flatMap((token, j) => [[`${j ? ", " : ""}${token} `, "key"], [format(scores[j]), "weight"]]), ["."]];
   const seen = tokens.map((_, j) => j).filter((j) => !hidden?.[j]);
@@ -144,7 +149,8 @@ function inWords({ asker, tokens, q, E, hidden, panes }, { scores, weights, outp
     [percent(weights[j]), "weight"], [" from "], [tokens[j], "key"]]);
   if (panes === 2) return [[`“${asker}”`, "query"], [` asks with ${pair(q)} and takes `], ...takes, ["."]];
   const added = E ? [[`. Added to its own vector ${pair(E)}, that makes ${pair(E.map((entry, d) => entry + output[d]))}.`]] : [["."]];
-  return [[`“${asker}”`, "query"], [` asks with ${pair(q)} and takes `], ...takes, [". It receives "],
+  const large = adds === "length" ? `, scores ${asLarge(state, scores).map((score) => format(score)).join(", ")},` : "";
+  return [[`“${asker}”`, "query"], [` asks with ${pair(q)}${large} and takes `], ...takes, [". It receives "],
     [pair(output), "value"], [": the values, mixed in these shares"], ...added];
 }
 

@@ -66,6 +66,7 @@ function build(means) {
   };
   const sentences = chooser("Sentence", texts, show);
   sentences.set(shown);
+  sentences.row.hidden = texts.length === 1;
 
   const looks = choice({
     legend: "Show", labels: LOOKS,
@@ -88,10 +89,10 @@ function build(means) {
   const telling = {
     see: () => ["Press a word to let it ask, and a window to see where that head looks."],
     rest: (numbers) => [bold(`${numbers.filter((share) => share > 0.5).length} of ${heads.length}`),
-      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, and fade. Weights must sum to one, so a head that finds nothing has to put them somewhere. What still shines is at work in this sentence.`],
+      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, on average over the words, and fade. Weights must sum to one, so a head that finds nothing has to put them somewhere. One that fades may still find something from a single word.`],
     work: (numbers, { work }) => [bold(`${numbers.filter((share) => share > MANY).length} of ${heads.length}`),
       ` heads give more than ${MANY} of their weight to ${WORKS[work]}. `,
-      work !== "one back" && !repeats(tokens).length ? "No word comes twice in this sentence." : "Which of them stay in another sentence?"],
+      work !== "one back" && !repeats(tokens).length ? "No word comes twice in this sentence." : texts.length > 1 ? "Which of them stay in another sentence?" : ""],
     matter: (numbers, { token }) => {
       if (!token) return ["Choose a word from the second on: the first is not guessed."];
       const best = largest(numbers);
@@ -103,8 +104,8 @@ function build(means) {
     exchange: (numbers, { head }) => {
       if (!now.exchange) return ["No second sentence was recorded beside this one. "];
       return [`While the model reads “${now.text}”, head `, bold(head),
-        ` hands over, at the last word, the 64 numbers that it mixes in “${now.exchange.other}”. It goes `,
-        bold(`${format(100 * numbers[placeOf(head)], 0)} per cent`), " of the way to the other answer, in log-odds. A dot says how far each head alone goes."];
+        ` hands over, at the last word, what it would hand over in “${now.exchange.other}”. It goes `,
+        bold(`${format(100 * numbers[placeOf(head)], 0)} per cent`), " of the way to the other answer, in log-odds (the logarithm of one probability over the other). A dot says how far each head alone goes."];
     },
   };
   const labelled = {

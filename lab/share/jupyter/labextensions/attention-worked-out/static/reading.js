@@ -1,11 +1,14 @@
 // An extension of JupyterLab, in the form that needs no build: links land on headings, a chapter that was only opened
-// is not unsaved, solutions look as if they open and set their formulas, and no formula is cut. guesses.js asks.
+// is not unsaved, numbers that the book folds stay so when all cells are run, solutions look as if they open and set their
+// formulas, and no formula is cut. guesses.js asks.
 
 {
   const LOOKS = `
     .jp-RenderedHTMLCommon details > summary { list-style: revert; cursor: pointer; }
     .myst .overflow-y-hidden:has(> .katex-display) { padding-block: 3px; }`;
   const OF_THE_KERNEL = ["kernelspec", "language_info"]; // what JupyterLab writes into a notebook that it opens
+  const RUNS_ALL = ["notebook:run-all-cells", "notebook:restart-run-all"];
+  const FOLDED = ["hide-cell", "hide-output"];
   const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
   // The name of a heading in an address, as in the book and on GitHub.
@@ -39,6 +42,13 @@
     });
   }
 
+  // JupyterLab unfolds what it runs, which is right where the reader ran that cell.
+  function foldNumbers({ content: { widgets } }) {
+    for (const cell of widgets) {
+      if (cell.model.getMetadata("tags")?.some((tag) => FOLDED.includes(tag))) cell.outputHidden = true;
+    }
+  }
+
   // What jupyterlab-myst leaves of a formula inside a fold is its LaTeX.
   function typeset(fold, typesetter) {
     for (const formula of fold.querySelectorAll(".math-inline")) {
@@ -57,6 +67,8 @@
     });
     document.addEventListener("toggle", ({ target }) => target.matches?.(".myst details") && typeset(target, typesetter), true);
     commands.commandExecuted.connect(async (_, { id, args, result }) => {
+      const notebook = shell.currentWidget;
+      if (RUNS_ALL.includes(id)) result.then(() => foldNumbers(notebook));
       if (id !== "rendermime:handle-local-link" || !args.id?.startsWith("#")) return;
       await result;
       const widget = [...shell.widgets("main")].find(({ context }) => context?.path === args.path);
