@@ -184,7 +184,8 @@ def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
 
 
 def test_scores_grow_with_the_root_of_the_length_and_are_told(blank):
-    page = blank(AskShareReceive(["a", "b"], "it", [0, 1], [[2, 1], [1, 2]], np.eye(2), adds="length", d_k=128, scaled=False))
+    keys = [[2, 1], [1, 2]]
+    page = blank(AskShareReceive(["a", "b"], "it", [0, 1], keys, np.eye(2), adds="length", d_k=128, scaled=False))
     told, bars = page.locator(".attn-say"), page.locator("rect.attn-score")
 
     def widths():

@@ -226,7 +226,7 @@ def opened(desk):
 def run(page, number=None):
     """Run one cell, or all of them, and wait until the kernel has answered.
 
-    JupyterLab may scroll a little longer, so that what the mouse takes hold of is let go elsewhere: press a key instead.
+    JupyterLab may scroll a little longer, so that what the mouse takes hold of is let go elsewhere: press a key then.
     """
     page.evaluate(
         """async (number) => {
