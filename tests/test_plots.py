@@ -92,7 +92,7 @@ def test_a_signed_heatmap_is_coloured_around_zero(ax):
     np.testing.assert_allclose(below, to_rgba(MINUS, 0.6))
     np.testing.assert_allclose(above, to_rgba(PLUS, 0.6))
     assert zero[3] < 0.01
-    assert [text.get_text() for text in ax.texts] == ["-2.0", "0.0", "1.0"]
+    assert [text.get_text() for text in ax.texts] == ["−2.0", "0.0", "1.0"]
 
 
 def test_a_map_needs_no_numbers_and_a_large_one_is_a_picture(ax):
