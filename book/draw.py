@@ -19,6 +19,7 @@ from matplotlib_inline.config import InlineBackend
 
 NARROW = 3.7  # inches: the text of a telephone is 355 pixels wide
 ROOM = 4.2  # a figure that is no wider needs no other drawing
+FINE = 150  # dots per inch: what is laid out is measured in whole dots
 SMALLEST = 7.6  # points: ten pixels
 WHITE = (1.0, 1.0, 1.0, 1.0)
 
@@ -44,6 +45,7 @@ def draw(figure):
         return drawing()
     with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
         clear_paper(figure)
+        figure.set_dpi(FINE)
         drawings = [drawing()]
         if figure.get_figwidth() > ROOM and not is_diagram(figure):
             warnings.simplefilter("ignore")  # of a layout for which there is no room: a test looks at what comes out
