@@ -138,13 +138,20 @@ def label_ends(ax):
             seen = points[(np.abs(points - 0.5) < 0.51).all(axis=1)]
             ends.setdefault((line.get_label(), line.get_color()), []).append(seen[seen[:, 0].argmax()])
     places = sorted((np.median(points, axis=0)[1], np.max(points, axis=0)[0], *name) for name, points in ends.items())
-    gap = 12.5 / 72 * ax.figure.dpi / ax.bbox.height * (1 + max(label.count("\n") for *_, label, _ in places))
+    gap = 13 / 72 * ax.figure.dpi / ax.bbox.height * (1 + max(label.count("\n") for *_, label, _ in places))
     steps = gap * np.arange(len(places))
     heights = np.array([height for height, *_ in places]) - steps
     above, below = np.maximum.accumulate(heights), np.minimum.accumulate(heights[::-1])[::-1]
     for y, (_, x, label, color) in zip((above + below) / 2 + steps, places):
         note = {"xycoords": "axes fraction", "xytext": (6, 0), "textcoords": "offset points", "va": "center"}
         ax.annotate(label, (x, y), color=color, size=10, annotation_clip=False, **note)
+
+
+def log_ticks(axis):
+    """Write all ticks of a logarithmic axis alike: as plain numbers, or as powers of ten where these would be long."""
+    low, high = axis.get_view_interval()
+    plain = low > 1e-4 and high < 1e6
+    axis.set_major_formatter(lambda x, _: f"{x:,g}" if plain else f"$10^{{{round(np.log10(x))}}}$")
 
 
 def large(ax, number, words, color="k"):
