@@ -39,7 +39,10 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.querySelectorAll(".attn-strip a[aria-current]").forEach((here) => {
     const strip = here.closest(".attn-strip"); // where it is longer than the page, the present chapter stands in its middle
-    strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+    const widths = new ResizeObserver(() => {
+      strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+    });
+    [strip, strip.firstElementChild].forEach((one) => widths.observe(one)); // letters may be late, and the page turned
   });
   document.querySelector(".btn-source-issues-button")?.addEventListener("click", ({ currentTarget: button }) => {
     const form = new URL(button.href); // it asks for the section, which is the one in the middle of the screen

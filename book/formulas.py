@@ -8,6 +8,7 @@ from pathlib import Path
 
 import quickjs
 from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
@@ -97,11 +98,25 @@ def visit_formula(translator, node):
         html = ""
     tag = "div" if display else "span"
     named = {"role": "img", "aria-label": node.astext()} if "latex" in node else {}  # called as it is typed
-    formula = translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}, **named) + f"{html}</{tag}>"
-    follows = node.next_node(descend=False, siblings=True)
-    sticks = isinstance(follows, nodes.Text) and follows[:1] in [*".,;:?!)"]
-    translator.body.append(formula + "\u2060" * sticks)  # no line begins with the mark after a formula
+    start = translator.starttag(node, tag, "", CLASS="math", **{"data-latex": latex}, **named)
+    translator.body.append(f"{start}{html}</{tag}>")
     raise nodes.SkipNode
+
+
+class Marks(SphinxPostTransform):
+    """Put a formula in a line and the marks right after it into one box, so that no line begins with them."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for formula in list(self.document.findall(nodes.math)):
+            follows = formula.next_node(descend=False, siblings=True)
+            if isinstance(follows, nodes.Text) and (marks := re.match(r"[.,;:?!)]+", follows)):
+                follows.parent.replace(follows, nodes.Text(follows[marks.end() :]))
+                marked = nodes.inline(classes=["attn-marked"])
+                formula.replace_self(marked)
+                marked += [formula, nodes.Text(marks[0])]
 
 
 def formula_styles():
@@ -130,5 +145,6 @@ def write_styles(app, exception):
 def setup(app):
     app.add_html_math_renderer("typeset", (visit_formula, None), (visit_formula, None))
     app.add_css_file("formulas.css")
+    app.add_post_transform(Marks)
     app.connect("build-finished", write_styles)
     return {"parallel_read_safe": True, "parallel_write_safe": False}  # one engine knows what all pages show

@@ -118,6 +118,19 @@ def test_the_parts_of_a_formula_stand_in_their_order_and_fit_a_telephone(visit, 
         assert all(top > above + 20 or left >= end for (above, _, end), (top, left, _) in itertools.pairwise(line))
 
 
+@pytest.mark.parametrize("width", [1280, 390, 360])
+@pytest.mark.parametrize("name", [page_of("masking"), "chapters/glossary.html"])
+def test_no_line_begins_with_the_mark_after_a_formula(visit, address, name, width):
+    page = visit(f"{address}/{name}", width=width)
+    gaps = page.locator(".attn-marked").evaluate_all("""(all) => all.flatMap(({ firstChild, lastChild }) => {
+      const mark = document.createRange();
+      mark.selectNode(lastChild);
+      const [end, start] = [firstChild.lastElementChild, mark].map((one) => one.getClientRects()[0]);
+      return start ? [start.left - end.right] : []; // what is folded has no box
+    })""")
+    assert gaps and all(-1 < gap < 5 for gap in gaps)
+
+
 def test_the_fonts_on_board_draw_every_glyph_of_every_formula(visit, book, css, soups):
     drawn = {family: font.getBestCmap().keys() for family, font in fonts_of(css)}
     formulas = {str(formula) for soup in soups.values() for formula in soup.select(".math")}
@@ -394,6 +407,8 @@ def test_where_the_strip_is_longer_than_the_page_the_present_chapter_stands_in_i
       return (here.left + here.right - whole.left - whole.right) / 2;
     }"""
     assert abs(page.locator(".attn-strip").evaluate(beside)) < 2
+    page.set_viewport_size({"width": 600, "height": 900})
+    page.wait_for_function(f"Math.abs(({beside})(document.querySelector('.attn-strip'))) < 2")
 
 
 def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):

@@ -3,6 +3,8 @@
 import re
 from html import escape
 
+ONE_PIECE = re.compile(r"\[[^][]*\]|\d (?:±|to|of) [-−]?\d")
+
 
 class Table:
     """A table of texts, which a notebook shows as HTML and a terminal as aligned columns.
@@ -31,7 +33,8 @@ class Table:
     def _repr_html_(self):
         heads = "".join(f'<th scope="col">{escape(name)}</th>' if name else "<td></td>" for name in self.columns)
         texts = [
-            (first, "".join(f"<td>{escape(with_minus(text))}</td>" for text in others)) for first, *others in self.rows
+            (first, "".join(f"<td>{escape(kept_together(with_minus(text)))}</td>" for text in others))
+            for first, *others in self.rows
         ]
         rows = "".join(f'<tr><th scope="row">{escape(first)}</th>{others}</tr>' for first, others in texts)
         return f'<table class="attn-numbers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
@@ -40,3 +43,12 @@ class Table:
 def with_minus(text):
     """Return a text whose numbers have a minus sign, and none on zero."""
     return re.sub(r"(?<![\w.])-(?=\d)", "−", re.sub(r"(?<![\w.])-(?=0\.?0*(?![\d.]))", "", text))
+
+
+def kept_together(text):
+    """Return a text of which an interval in brackets, a number and its error, and two bounds stay in one line each.
+
+    >>> kept_together("0.42 ± 0.01 [0.40, 0.44], 3 to 5").split(" ")
+    ['0.42\\xa0±\\xa00.01', '[0.40,\\xa00.44],', '3\\xa0to\\xa05']
+    """
+    return ONE_PIECE.sub(lambda piece: piece[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
