@@ -118,6 +118,13 @@ def test_the_parts_of_a_formula_stand_in_their_order_and_fit_a_telephone(visit, 
         assert all(top > above + 20 or left >= end for (above, _, end), (top, left, _) in itertools.pairwise(line))
 
 
+def test_the_sides_of_one_equation_stand_together(visit, address):
+    page = visit(f"{address}/{page_of('what_it_costs')}")
+    sides = page.locator("div.math", has_text="bytes per token").locator("mjx-container").all()
+    left, right = [side.bounding_box() for side in sides]
+    assert 0 < right["x"] - left["x"] - left["width"] < 10
+
+
 @pytest.mark.parametrize("width", [1280, 390, 360])
 @pytest.mark.parametrize("name", [page_of("masking"), "chapters/glossary.html"])
 def test_no_line_begins_with_the_mark_after_a_formula(visit, address, name, width):
