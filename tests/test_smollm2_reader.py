@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from attn.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
 from attn.figures.smollm2_reader import answer, smollm2_scripts
 from book.kernel import make_kernel
+from book.pdf import find_chromium
 
 PAIR = ["The capital of France is", "The capital of Japan is"]
 LONG = "One morning the old man went down to the harbour, as he had done for forty years. " * 9
@@ -158,7 +159,7 @@ def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, 
     page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
 
 
-def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_forgotten(browser, with_model):
+def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_forgotten(browser, with_model, tmp_path):
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
             pass
@@ -168,7 +169,9 @@ def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_for
     (with_model / "kept.html").write_text(html, encoding="utf-8")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=with_model))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    context, kept = browser.new_context(), "caches.open('attention-worked-out')"
+    # A profile on the disk, as a reader has one: in memory a browser that is short of it may drop what it keeps.
+    start = functools.partial(browser.browser_type.launch_persistent_context, tmp_path, executable_path=find_chromium())
+    context, kept = start(args=["--no-sandbox"]), "caches.open('attention-worked-out')"
 
     def parts_that_come():
         asked, page = [], context.new_page()
