@@ -46,7 +46,7 @@ def with_minus(text):
 
 
 def kept_together(text):
-    """Return a text of which an interval in brackets, a number and its error, and two bounds stay in one line each.
+    """Return a text in which an interval, a number and its error, two bounds or "9 of 10" stay in one line each.
 
     >>> kept_together("0.42 ± 0.01 [0.40, 0.44], 3 to 5").split(" ")
     ['0.42\\xa0±\\xa00.01', '[0.40,\\xa00.44],', '3\\xa0to\\xa05']

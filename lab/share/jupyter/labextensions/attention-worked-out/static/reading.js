@@ -1,10 +1,12 @@
 // An extension of JupyterLab, in the form that needs no build: links land on headings, a chapter that was only opened
-// is not unsaved, numbers that the book folds stay so when all cells are run, solutions look as if they open and set their
-// formulas, and no formula is cut. guesses.js asks.
+// is not unsaved, numbers that the book folds stay so when all cells are run, tables read as in the book, solutions look as
+// if they open and set their formulas, and no formula is cut. guesses.js asks.
 
 {
   const LOOKS = `
     .jp-RenderedHTMLCommon details > summary { list-style: revert; cursor: pointer; }
+    .jp-RenderedHTMLCommon table.attn-numbers :is(th:first-child, th[scope="row"]) { text-align: left; }
+    .jp-RenderedHTMLCommon table.attn-numbers tbody th { font-weight: inherit; }
     .myst .overflow-y-hidden:has(> .katex-display) { padding-block: 3px; }`;
   const OF_THE_KERNEL = ["kernelspec", "language_info"]; // what JupyterLab writes into a notebook that it opens
   const RUNS_ALL = ["notebook:run-all-cells", "notebook:restart-run-all"];
@@ -67,8 +69,8 @@
     });
     document.addEventListener("toggle", ({ target }) => target.matches?.(".myst details") && typeset(target, typesetter), true);
     commands.commandExecuted.connect(async (_, { id, args, result }) => {
-      const notebook = shell.currentWidget;
-      if (RUNS_ALL.includes(id)) result.then(() => foldNumbers(notebook));
+      const notebook = notebooks.currentWidget;
+      if (RUNS_ALL.includes(id)) result.then(() => notebook.isDisposed || foldNumbers(notebook));
       if (id !== "rendermime:handle-local-link" || !args.id?.startsWith("#")) return;
       await result;
       const widget = [...shell.widgets("main")].find(({ context }) => context?.path === args.path);
