@@ -103,7 +103,7 @@ bench: .venv/installed
 	  --override-ini addopts= --benchmark-quiet --benchmark-disable-gc --benchmark-min-rounds=7
 
 lab: $(if $(wildcard .venv/installed),.venv/installed,.venv/lab)
-	$(BIN)/jupyter lab $(AS_ROOT) chapters/01_why_words_need_context.ipynb
+	$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/chapters/01_why_words_need_context.ipynb
 
 record: .venv/installed
 	$(BIN)/python -m book.execute $(CHAPTERS) book/template.ipynb

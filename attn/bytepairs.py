@@ -45,7 +45,7 @@ class Tokenizer:
     """
 
     def __init__(self, characters, joins):
-        self.characters, self.joins = list(characters), [tuple(pair) for pair in joins]
+        self.characters, self.joins = list(characters), _pairs(joins)
         self.words = (UNKNOWN, *self.characters, *(first + second for first, second in self.joins))
         self._known = {}
 
@@ -63,11 +63,14 @@ class Tokenizer:
 
     def decode(self, tokens):
         """Return the text of tokens, array_like of int, shape (n,)."""
+        return "".join(self._words_of(tokens))
+
+    def _words_of(self, tokens):
         tokens = as_tokens(tokens)
         if tokens.ndim > 1:
             raise ValueError(f"decode takes the tokens of one text, but these have shape {tokens.shape}")
         check_tokens(tokens, len(self.words))
-        return "".join(self.words[token] for token in tokens)
+        return [self.words[token] for token in tokens]
 
     def _pieces(self, text):
         return PIECES.findall(text)
@@ -86,6 +89,7 @@ class Tokenizer:
 
 SEEN = {*range(33, 127), *range(161, 173), *range(174, 256)}
 SPELLING = {byte: 256 + number for number, byte in enumerate(sorted({*range(256)} - SEEN))}
+BACK = {chr(SPELLING.get(byte, byte)): byte for byte in range(256)}
 
 
 class ByteTokenizer(Tokenizer):
@@ -103,18 +107,33 @@ class ByteTokenizer(Tokenizer):
     Notes
     -----
     Radford et al. 2019. A byte is written as it is in Latin-1, and where nobody sees it there as one of the characters
-    that follow: a space is Ġ. A byte that is no token is left out.
+    that follow: a space is Ġ. A byte that is no token is left out. Of two marks that begin alike, the longest is taken.
     """
 
     def __init__(self, words, joins, marks):
-        self.words, self.joins = tuple(words), [tuple(pair) for pair in joins]
-        self._marks = re.compile(f"({'|'.join(map(re.escape, marks))})")
-        self._known = {mark: [self.words.index(mark)] for mark in marks}
+        if isinstance(words, dict) or not all(isinstance(word, str) for word in words):
+            raise TypeError("words are a list of texts in the order of their tokens")
+        self.words, self.joins = tuple(words), _pairs(joins)
+        joined = [(mark, "mark") for mark in marks] + [("".join(pair), "joined word") for pair in self.joins]
+        if missing := [(word, kind) for word, kind in joined if word not in self._tokens]:
+            raise ValueError(f"the {missing[0][1]} {missing[0][0]!r} is not among the words")
+        self._known = {mark: [self.words.index(mark)] for mark in sorted(filter(None, marks), key=len, reverse=True)}
+        self._marks = re.compile(
+            f"({'|'.join(map(re.escape, self._known)) or '(?!)'})"
+        )  # with no marks, nothing is one
+        self._marked = frozenset(self._known)
+
+    @cached_property
+    def _tokens(self):
+        return {word: token for token, word in enumerate(self.words)}
 
     def decode(self, tokens):
         """Return the text of tokens, array_like of int, shape (n,); what is no whole character is \ufffd."""
-        back = {character: byte for byte, character in SPELLING.items()}
-        return super().decode(tokens).translate(back).encode("latin-1").decode(errors="replace")
+        return b"".join(map(self._bytes_of, self._words_of(tokens))).decode(errors="replace")
+
+    def _bytes_of(self, word):
+        as_it_is = word in self._marked or not BACK.keys() >= {*word}
+        return word.encode() if as_it_is else bytes(BACK[letter] for letter in word)
 
     def _pieces(self, text):
         for number, part in enumerate(self._marks.split(text)):
@@ -136,6 +155,13 @@ def _pattern_of_bytes():
     letter, other = rf"[^\W_{digits}]", rf"(?:_|[^\w{spaces}])"
     space = rf"[{spaces}]+(?![^{spaces}{digits}])|[{spaces}]+"  # the last one before a word belongs to it
     return re.compile(rf"'(?:s|t|re|ve|m|ll|d)| ?{letter}+|[{digits}]| ?{other}+|{space}")
+
+
+def _pairs(joins):
+    pairs = [pair if isinstance(pair, str) else tuple(pair) for pair in joins]
+    if wrong := [pair for pair in pairs if isinstance(pair, str) or list(map(type, pair)) != [str, str]]:
+        raise TypeError(f"a join is a pair of texts, (first, second), but there is {wrong[0]!r}")
+    return pairs
 
 
 def join(parts, pair):

@@ -8,7 +8,9 @@ PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
 
 
 def as_array(name, given):
-    """Return what is given as an array, or say that its rows have different lengths."""
+    """Return what is given as an array, or say that its rows have different lengths, or that some of it is masked."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose own mask would be lost: give its data, and a mask beside it")
     try:
         return np.asarray(given)
     except ValueError:
@@ -55,7 +57,9 @@ def as_tokens(tokens):
         raise TypeError(f"tokens are integers, but this is the text {str(tokens.flat[0])!r}: encode it first")
     if tokens.ndim == 0:
         raise ValueError("tokens need an axis of positions, but there is a single number")
-    return tokens
+    if tokens.size and tokens.dtype.kind not in "iu":
+        raise TypeError(f"tokens must be integers, but their type is {tokens.dtype}")
+    return tokens.astype(int, copy=False)
 
 
 def as_mask(mask, shape):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from attn.attention import softmax
-from attn.checks import as_mask, as_size, as_tokens, check_rng, check_tokens
+from attn.checks import as_array, as_mask, as_size, as_tokens, check_rng, check_tokens
 from attn.transformer import decoder
 
 
@@ -11,24 +11,30 @@ class Cache:
     """The keys and values of all tokens that a decoder has read, layer by layer."""
 
     def __init__(self):
-        self._kept, self._mask = {}, None
+        self._config, self._kept, self._mask = None, {}, None  # each is replaced and none changed: a copy grows alone
 
     def __len__(self):
         return next(iter(self._kept.values()))[0].shape[-2] if self._kept else 0
+
+    def begin(self, config, mask, shape):
+        """Say which model reads on, tokens of what shape, and their mask; return that of all, None without padding."""
+        held = next(iter(self._kept.values()))[0].shape[:-3] if self._kept else shape[:-1]
+        if self._config not in (None, config):
+            raise ValueError("the cache is of another model: give each its own")
+        if held != shape[:-1]:
+            raise ValueError(f"the cache holds texts of shape {held}, but tokens have shape {shape}")
+        self._config = config
+        if mask is not None or self._mask is not None:
+            before = np.ones((*shape[:-1], len(self)), bool) if self._mask is None else self._mask
+            self._mask = np.concatenate([before, np.ones(shape, bool) if mask is None else mask], axis=-1)
+        return self._mask
 
     def extend(self, layer, K, V):
         """Add the keys and values of new tokens; return those of all."""
         if layer in self._kept:
             K, V = (np.concatenate(pair, axis=-2) for pair in zip(self._kept[layer], (K, V), strict=True))
-        self._kept[layer] = K, V
+        self._kept = {**self._kept, layer: (K, V)}
         return K, V
-
-    def extend_mask(self, mask, shape):
-        """Add the mask of new tokens, before their keys and values; return that of all, or None if none is padding."""
-        if mask is not None or self._mask is not None:
-            before = np.ones((*shape[:-1], len(self)), bool) if self._mask is None else self._mask
-            self._mask = np.concatenate([before, np.ones(shape, bool) if mask is None else mask], axis=-1)
-        return self._mask
 
 
 def generate(
@@ -70,16 +76,8 @@ def generate(
     ValueError
         If the arguments contradict each other or the model, or logits are no scores of tokens.
     """
-    tokens, n_new = as_tokens(tokens), as_size("n_new", n_new, 0)
-    n = tokens.shape[-1] + n_new
-    if tokens.shape[-1] == 0:
-        raise ValueError("generation needs at least one token to begin with")
-    if config.unembedding == "none":
-        raise ValueError("generation needs logits, but the model's unembedding is none")
-    if config.n_positions is not None and n > config.n_positions:
-        raise ValueError(f"the text would have {n} tokens, but this model reads at most {config.n_positions}")
-    if stop is not None:
-        check_tokens([as_size("stop", stop, 0)], config.vocab_size)
+    tokens = as_tokens(tokens)
+    n = _length(config, tokens, n_new, stop)
     if mask is not None and not as_mask(mask, tokens.shape)[..., -1].all():
         raise ValueError("writing goes on from the last column: padding stands on the left, but this mask ends in it")
     options = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}
@@ -121,15 +119,28 @@ def continue_text(
     probability : float
         What the model gives to this token among all, before `temperature`, `top_k` and `top_p` change it.
     """
-    cache, new = Cache(), tokenizer.encode(text)
-    if len(new) == 0:
-        raise ValueError("generation needs at least one token to begin with")
+    cache, new = Cache(), as_tokens(tokenizer.encode(text))
+    _length(config, new, n_new, stop)
     for _ in range(n_new):
         (logits,) = decoder(params, config, new, cache=cache, last=True)
         new = draw(logits, rng, temperature, top_k, top_p)[None]
         if new[0] == stop:
             return
         yield tokenizer.decode(new), float(softmax(logits)[new[0]])
+
+
+def _length(config, tokens, n_new, stop):
+    """Return how many tokens a text will have, or say why it cannot be continued so."""
+    n = tokens.shape[-1] + as_size("n_new", n_new, 0)
+    if tokens.shape[-1] == 0:
+        raise ValueError("generation needs at least one token to begin with")
+    if config.unembedding == "none":
+        raise ValueError("generation needs logits, but the model's unembedding is none")
+    if config.n_positions is not None and n > config.n_positions:
+        raise ValueError(f"the text would have {n} tokens, but this model reads at most {config.n_positions}")
+    if stop is not None:
+        check_tokens([as_size("stop", stop, 0)], config.vocab_size)
+    return n
 
 
 def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
@@ -163,7 +174,7 @@ def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
     top_k: Fan, Lewis and Dauphin 2018; top_p: Holtzman et al. 2020. Of equally likely tokens the first are kept.
     """
     _check_drawing(rng, temperature, top_k, top_p)
-    logits = np.asarray(logits, float)
+    logits = np.asarray(as_array("logits", logits), float)
     largest = logits.max(axis=-1, keepdims=True)
     if not np.isfinite(largest).all():
         wrong = largest[~np.isfinite(largest)][0]

@@ -204,7 +204,7 @@ class Replace:
     Parameters
     ----------
     place : int or slice
-        The positions that are replaced.
+        The positions that are replaced; with a cache, among the tokens of this run.
     stream : array, shape (..., d_model)
         What stands there from now on, such as `trace.layers[2].after_mlp[..., place, :]` of another run.
     layer : int
@@ -249,7 +249,8 @@ class ReplaceValues(_InOneHead):
     Parameters
     ----------
     place : int, slice, or array of bool, shape (..., n)
-        The positions whose values are replaced.
+        The positions whose values are replaced; with a cache, in the whole text. The cache keeps the model's own
+        values: what is given for one run is to be given for those that follow.
     values : array, shape (d_v,) or (..., n, d_v)
         What stands there. The head's mean mixture at all places is mean ablation.
     layer : int

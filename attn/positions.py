@@ -66,6 +66,8 @@ def rotary(X, *, start=0, step=1, base=10_000):
     (X,) = as_floats(X=X)
     if X.ndim < 2:
         raise ValueError(f"X needs at least two axes (tokens, entries), but its shape is {X.shape}")
+    if not 0 < base < np.inf:
+        raise ValueError(f"the base of rotary positions is a number above 0, but is {base}")
     dtype = widened(X).dtype
     turns = np.exp(1j * step * _angles(start, *X.shape[-2:], base)).astype(np.result_type(dtype, np.complex64))
 

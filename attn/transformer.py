@@ -5,6 +5,7 @@ from 1, as their names in the parameters are, and so are heads.
 """
 
 import math
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -126,7 +127,7 @@ def decoder(
     context_mask : array of bool, shape (..., m), optional
         False for padding.
     cache : Cache, optional
-        Keys and values of what came before; those of `tokens` are added to it.
+        Keys and values of what came before; those of `tokens` are added to it, once all is computed.
     last : bool
         Whether only the last token is asked what comes next, as when a text is continued: a matrix of the size of
         the embedding then meets one row.
@@ -141,7 +142,10 @@ def decoder(
     start = 0 if cache is None else len(cache)
     tokens, mask = _checked(params, config, tokens, mask, start)
     _check_context(config, context)
-    mask = mask if cache is None else cache.extend_mask(mask, tokens.shape)
+    if last and mask is not None and not mask[..., -1:].all():
+        raise ValueError("the last column is asked: padding stands on the left, but this mask ends in it")
+    extended = copy(cache)  # a call that fails leaves nothing in the cache
+    mask = mask if cache is None else extended.begin(config, mask, tokens.shape)
     X = _embed(params, config, tokens, start + _first_position(mask))
     seen = causal_mask(tokens.shape[-1], start + tokens.shape[-1])
     if config.window is not None:
@@ -149,16 +153,17 @@ def decoder(
     seen = seen if mask is None else seen & _for_all_queries(mask)
     context_mask = None if context_mask is None else _for_all_queries(as_mask(context_mask, np.shape(context)[:-1]))
     interventions = check_interventions(interventions, config)
-    X = _run(X, params, config, seen, context, context_mask, cache=cache, start=start, interventions=interventions)
-    return _unembed(X[..., -1:, :] if last else X, params, config)
+    X = _run(X, params, config, seen, context, context_mask, cache=extended, start=start, interventions=interventions)
+    logits = _unembed(X[..., -1:, :] if last else X, params, config)
+    if cache is not None:
+        vars(cache).update(vars(extended))
+    return logits
 
 
 def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None, start=0, interventions=()):
     """Run embedded tokens, before which a cache holds `start` others, through all layers."""
-    trace = open_trace.get()
-    X = replace_rows(X, interventions, 0)
-    if trace is not None:
-        trace.embedded.append(X)
+    X = embedded = replace_rows(X, interventions, 0)
+    trace, layers = open_trace.get(), []
     cross_attention = partial(_cross_attention, mask=context_mask, context=context)
     for number in range(1, config.n_layers + 1):
         layer = params[f"layer {number}"]
@@ -171,7 +176,10 @@ def _run(X, params, config, mask, context=None, context_mask=None, *, cache=None
         X, _ = _sublayer(_mlp, X, layer["mlp"], config) if config.d_ff else (X, None)
         X = replace_rows(X, interventions, number)
         if trace is not None:
-            trace.layers.append(LayerTrace(attention, cross, after_attention, X))
+            layers.append(LayerTrace(attention, cross, after_attention, X))
+    if trace is not None:  # at the end, so that a run that fails leaves nothing there
+        trace.embedded.append(embedded)
+        trace.layers.extend(layers)
     return X
 
 

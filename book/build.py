@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from attn.figures.smollm2_reader import model_file
+
 from . import ROOT
 from .execute import ChapterFailed, digest, fill_cache
 from .repository import origin
@@ -22,8 +24,9 @@ MADE_FROM = ("chapters/*.*", "attn/**/*.*", "book/*.*", "_*.yml", "*.bib", "*.tx
 
 
 def sources():
-    """Return the fingerprint of all that the book is made from."""
-    return digest(*MADE_FROM) + " ".join(origin(ROOT))
+    """Return the fingerprint of all that the book is made from, the released model that it holds among it."""
+    model = model_file()
+    return digest(*MADE_FROM) + " ".join([*origin(ROOT), model.name if model else "no model"])
 
 
 def stamp_of(made):

@@ -109,3 +109,22 @@ def tokenizer():
 def held(tokenizer):
     """The held-out text of the novels, in rows."""
     return novels.held_out(tokenizer)
+
+
+@pytest.fixture
+def saved(torch, transformers, tmp_path):
+    """Make a model all of whose numbers are random and matter, and save it; return it and its folder."""
+
+    def make(name, sizes, dtype="float32"):
+        torch.manual_seed(0)
+        kind = getattr(transformers, name)
+        model = kind(kind.config_class(**sizes)).eval()
+        with torch.no_grad():
+            for path, numbers in model.named_parameters():
+                gain = path.endswith("weight") and numbers.ndim == 1
+                numbers.normal_(gain, 0.3)
+        model = model.to(getattr(torch, dtype))
+        model.save_pretrained(tmp_path)
+        return model.to(torch.float32), tmp_path
+
+    return make

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import attn
 from attn import Tape, blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
 from attn.attention import weighted_sum
+from attn.checks import as_tokens
 from attn.rows import softmax_in_place
 
 N_QUERIES, N_KEYS, D_K, D_V = 3, 5, 7, 11  # distinct primes: no transposition can hide
@@ -304,6 +305,15 @@ def test_what_is_not_finite_is_mixed_in_where_its_weight_is_not_zero(seed):
         terms = weights[..., None] * rows[:, None]
         exact = np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)
     assert_allclose(weighted_sum(weights, rows), exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["Q", "K", "V", "mask", "tokens"])
+def test_a_masked_array_whose_mask_would_be_lost_is_refused(name):
+    one = np.ma.masked_equal([[1.0, 2.0]], 2.0)
+    given = {"Q": [[1, 2]], "K": [[1, 2]], "V": [[1, 2]], name: one}
+    call = (lambda: as_tokens(one)) if name == "tokens" else (lambda: scaled_dot_product_attention(**given))
+    with pytest.raises(TypeError, match=f"{name} is a masked array, whose own mask would be lost"):
+        call()
 
 
 def test_an_integer_mask_is_refused_as_ambiguous():

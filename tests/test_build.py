@@ -229,6 +229,14 @@ def test_a_book_whose_sources_change_while_it_is_built_is_not_ready(small_book):
     assert asks(small_book, "build.is_ready()") == "False\n"
 
 
+def test_a_model_that_is_installed_later_makes_the_book_anew(monkeypatch):
+    found = []
+    for file in (None, Path("SmolLM2.gguf")):
+        monkeypatch.setattr(build, "model_file", lambda file=file: file)
+        found.append(build.sources())
+    assert found[0] != found[1]
+
+
 def test_a_row_of_the_ledger_needs_a_cell_that_shows_it(small_book):
     write_chapter(small_book, "print(1 + 1)", "# One\n\n## First\n\n## Second", tags=["claim-A1"])
     chapter = small_book / "chapters/01_one.ipynb"

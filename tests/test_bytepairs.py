@@ -5,7 +5,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn.bytepairs import PIECES, UNKNOWN, Tokenizer, join, learn
+from attn.bytepairs import PIECES, SPELLING, UNKNOWN, ByteTokenizer, Tokenizer, join, learn
 from attn.course.novels import CONFIG, read_text, read_tokenizer
 
 
@@ -62,7 +62,7 @@ def test_a_page_cuts_a_text_where_python_does(js):
     characters = "aé Я中²Ⅷ½ªß_7٣\u0301\n.\t"
     text = "".join(first + second for first in characters for second in characters)
     pieces = PIECES.findall(text)
-    joins = [piece for piece in sorted(set(pieces)) if len(piece) == 2]  # each piece of two characters, joined
+    joins = [(*piece,) for piece in sorted(set(pieces)) if len(piece) == 2]  # each piece of two characters, joined
     learned = Tokenizer(sorted(set(characters)), joins)
     encode = "(learned, text) => attn.novel_reader.tokenizerOf(learned).encode(text)"
     found = js(encode, {"characters": learned.characters, "joins": learned.joins}, text)
@@ -113,3 +113,43 @@ def test_what_does_not_fit_is_refused_with_its_numbers():
         Tokenizer(["a", "b"], []).decode([[0, 1]])
     with pytest.raises(ValueError, match=r"vocab_size must be a positive integer, but is 6\.5"):
         learn("abc", 6.5)
+
+
+# --- tokens of bytes -------------------------------------------------------------------------------
+
+BYTES = [chr(SPELLING.get(byte, byte)) for byte in sorted(range(256), key=lambda byte: (byte != ord("!"), byte))]
+MADE = ["th", "the", "Ġthe"]  # "!" is token 0, as in GPT-2
+JOINS = [("t", "h"), ("th", "e"), ("Ġ", "the")]
+MARKS = ["<s>", "<s>x", "<｜end▁of▁sentence｜>", "<é>"]
+SAID = ["Hi!", "Hi! Stop!", "a the", "<s>x<s>y <s", "!<｜end▁of▁sentence｜>the", "<é>é the the"]
+
+
+@pytest.mark.parametrize("marks", [[], MARKS])
+def test_tokens_of_bytes_are_those_of_the_tokenizers_library(marks):
+    words = [*BYTES, *MADE, *marks]
+    ours = ByteTokenizer(words, JOINS, marks)
+    model = tokenizers.models.BPE({word: token for token, word in enumerate(words)}, JOINS)
+    theirs = tokenizers.Tokenizer(model)
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    theirs.add_special_tokens(marks)
+    for text in SAID:
+        assert ours.encode(text).tolist() == theirs.encode(text).ids, text
+        assert ours.decode(ours.encode(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Tokenizer(list("the"), ["t h"]), "a join is a pair of texts, .first, second., but there is 't h'"),
+        (lambda: ByteTokenizer(BYTES, ["t h"], []), "a join is a pair of texts, .first, second., but there is 't h'"),
+        (lambda: ByteTokenizer(BYTES, [("t", "h", "e")], []), "a join is a pair of texts"),
+        (lambda: ByteTokenizer(BYTES, JOINS, []), "the joined word 'th' is not among the words"),
+        (lambda: ByteTokenizer(BYTES, [], ["<s>"]), "the mark '<s>' is not among the words"),
+        (lambda: ByteTokenizer({"t": 1, "h": 0}, [], []), "words are a list of texts in the order of their tokens"),
+        (lambda: ByteTokenizer(["t", None], [], []), "words are a list of texts in the order of their tokens"),
+        (lambda: Tokenizer(["t"], []).decode([1.0]), "tokens must be integers, but their type is float64"),
+    ],
+)
+def test_what_would_be_cut_wrongly_is_refused(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()

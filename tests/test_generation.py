@@ -1,13 +1,16 @@
 """Generation: one token with the cache is everything anew, and draws follow the probabilities."""
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from test_transformer import MODELS, POSITIONS, small, tokens
 
-from attn import Forbid, Tape, decoder, encoder, generate, init_transformer, softmax
+from attn import Forbid, Replace, Tape, Trace, decoder, encoder, generate, init_transformer, softmax
 from attn.bytepairs import Tokenizer
 from attn.generation import Cache, continue_text, draw
+from attn.interventions import ReplaceValues
 from attn.tape import leaves
 
 
@@ -291,3 +294,93 @@ def test_a_text_ends_before_the_token_that_stops_it():
     assert "".join(piece for piece, _ in written) == tokenizer.decode(whole[3:place])
     with pytest.raises(ValueError, match="needs at least one token to begin with"):
         next(continue_text(params, config, tokenizer, "", 8))
+
+
+# --- a call that fails ----------------------------------------------------------------------------
+
+WRONG = {  # calls that are refused, most of them in the middle of the model
+    "values of another shape": {"interventions": [ReplaceValues(0, np.zeros(7), 2, 1)]},
+    "a place that there is not": {"interventions": [Replace(99, np.zeros(12), 1)]},
+    "edges of another shape": {"interventions": [Forbid(np.ones((2, 2), bool))]},
+    "no intervention": {"interventions": ["off"]},
+    "a mask of another shape": {"mask": np.ones((5, 9), bool)},
+    "a mask that ends in padding": {"mask": np.arange(2) < np.ones((5, 1)), "last": True},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_call_that_fails_leaves_nothing_in_the_cache_and_in_the_trace(name):
+    config, params = small()
+    cache = Cache()
+    decoder(params, config, tokens()[:, :4], cache=cache)
+    with Trace() as trace:
+        with pytest.raises((ValueError, TypeError, IndexError)):
+            decoder(params, config, tokens()[:, 4:6], cache=cache, **WRONG[name])
+        assert (len(cache), trace.embedded, trace.layers) == (4, [], [])
+        rest = decoder(params, config, tokens()[:, 4:], cache=cache)
+    assert_allclose(rest, decoder(params, config, tokens())[:, 4:], atol=1e-12)
+    assert (len(trace.embedded), len(trace.layers)) == (1, config.n_layers)
+
+
+def test_a_call_that_is_interrupted_leaves_nothing_in_the_cache(monkeypatch):
+    config, params = small()
+    cache, whole = Cache(), decoder(params, config, tokens())
+    decoder(params, config, tokens()[:, :4], cache=cache)
+    left = [1]
+
+    def interrupted(*given):
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return (given[0], None)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("attn.transformer._mlp", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            decoder(params, config, tokens()[:, 4:], cache=cache)
+    assert_allclose(decoder(params, config, tokens()[:, 4:], cache=cache), whole[:, 4:], atol=1e-12)
+
+
+def test_a_copy_of_a_cache_grows_alone():
+    config, params = small()
+    cache = Cache()
+    decoder(params, config, tokens()[:, :4], cache=cache)
+    other = copy.copy(cache)
+    decoder(params, config, tokens()[:, 4:], cache=other)
+    assert (len(cache), len(other)) == (4, 7)
+
+
+def test_a_cache_is_of_one_model_and_of_as_many_texts():
+    config, params = small()
+    cache = Cache()
+    decoder(params, config, tokens()[:, :4], cache=cache)
+    with pytest.raises(ValueError, match=r"the cache holds texts of shape \(5,\), but tokens have shape \(2, 3\)"):
+        decoder(params, config, tokens()[:2, 4:], cache=cache)
+    with pytest.raises(ValueError, match="the cache is of another model: give each its own"):
+        decoder(*small(n_layers=3)[::-1], tokens()[:, 4:], cache=cache)
+    assert len(cache) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stop": "."}, "stop must be zero or a positive integer, but is '.'"),
+        ({"stop": -1}, "stop must be zero or a positive integer, but is -1"),
+        ({"stop": 99}, "tokens must be from 0 to 10, but there is 99"),
+        ({"n_new": 2.5}, "n_new must be zero or a positive integer, but is 2.5"),
+        ({"n_new": 99}, "the text would have 101 tokens, but this model reads at most 9"),
+    ],
+)
+def test_a_text_is_continued_as_it_is_generated_or_not_at_all(options, message):
+    config, params = small()
+    words = Tokenizer(list("abcdefghijkl"), [])
+    with pytest.raises(ValueError, match=message):
+        next(continue_text(params, config, words, "ab", **{"n_new": 2, **options}))
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int8, np.uint8])
+def test_tokens_of_any_integers_are_continued_by_the_same(kind):
+    config, params = small()
+    text = generate(params, config, tokens(3).astype(kind), 3)
+    assert_array_equal(text, generate(params, config, tokens(3), 3))
+    assert text.dtype == int

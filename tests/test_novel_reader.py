@@ -297,6 +297,19 @@ def test_the_model_that_copies_can_be_chosen_and_comes_then(unloaded):
     assert loss() < 0.75 * before and page.locator(".attn-token").all_inner_texts() == tokens
 
 
+def test_of_two_models_that_are_chosen_the_last_is_shown_though_the_first_comes_later(unloaded):
+    page = unloaded(NovelReader(TEXTS))
+    press(page, page.locator(".attn-load").inner_text())
+    page.locator(".attn-tokens").wait_for()
+    unfold(page)
+    page.evaluate("""() => ["that also learned to copy", "that read six novels"].forEach((label) =>
+      [...document.querySelectorAll("label")].find((one) => one.textContent.includes(label)).click())""")
+    page.wait_for_function("window.attnNovels.copying?.parts.length === window.attnNovels.copying?.count")
+    page.evaluate("() => new Promise((next) => setTimeout(next, 300))")
+    assert page.get_by_label("that read six novels").is_checked()
+    assert page.get_by_text("The model is on the way").count() == 0
+
+
 def test_a_model_that_is_not_there_is_told_and_may_be_tried_again(unloaded, beside):
     missing = beside / "novels-3.js"
     text = missing.read_bytes()

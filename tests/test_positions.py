@@ -114,6 +114,8 @@ def test_sinusoids_are_those_of_the_paper():
     [
         (lambda: sinusoid(3, 5), r"even, but is 5"),
         (lambda: rotary(np.ones((3, 7))), r"even, but is 7"),
+        (lambda: rotary(np.ones((3, 6)), base=0), r"base of rotary positions is a number above 0, but is 0"),
+        (lambda: rotary(np.ones((3, 6)), base=-5), r"base of rotary positions is a number above 0, but is -5"),
         (lambda: rotary(np.ones(4)), r"two axes.*\(4,\)"),
         (lambda: relative_bias(np.ones(5), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(5,\)"),
         (lambda: relative_bias(np.ones((2, 4)), 3, 3), r"2 \* max_distance \+ 1\), but has shape \(2, 4\)"),

@@ -4,6 +4,7 @@ import functools
 import gzip
 import http.server
 import json
+import struct
 import threading
 
 import numpy as np
@@ -11,8 +12,14 @@ import pytest
 import traitlets
 from hands import choose, key, press
 from numpy.testing import assert_allclose
+from playwright.sync_api import Error
+from test_bytepairs import BYTES, JOINS, MADE, MARKS, SAID
 
+from attn import generate
+from attn.bytepairs import ByteTokenizer
+from attn.course.smollm2 import END, QUESTION
 from attn.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
+from attn.figures.base import read_source
 from attn.figures.smollm2_reader import answer, smollm2_scripts
 from book.kernel import make_kernel
 from book.pdf import find_chromium
@@ -141,7 +148,7 @@ def test_a_stranger_makes_the_capital_of_france_tokyo(alive):
 
 
 def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, unloaded, tmp_path):
-    page, file = unloaded(reader()), smollm2_reader._file()
+    page, file = unloaded(reader()), smollm2_reader.model_file()
     page.locator("summary").click()
     head = file.read_bytes()[:3_000_000]
     name = head.index(b"general.architecture")
@@ -157,6 +164,124 @@ def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, 
         page.get_by_text(told).wait_for()
     page.locator("input[type=file]").set_input_files(file)
     page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
+
+
+HEADER = {  # what is put before all that the file says, and what a page then tells of it
+    ("llama.rope.scaling.factor", 6, struct.pack("<f", 2)): "is 2, and not as in SmolLM2-135M.",
+    ("llama.rope.scale_linear", 6, struct.pack("<f", 2)): "is 2, and not as in SmolLM2-135M.",
+    ("llama.rope.scaling.attn_factor", 6, struct.pack("<f", 2)): "is 2, and not as in SmolLM2-135M.",
+    ("llama.attention.causal", 7, b"\0"): "is 0, and not as in SmolLM2-135M.",
+    ("llama.rope.scale_linear", 12, struct.pack("<d", 32)): "is 32, and not as in SmolLM2-135M.",
+}
+
+
+def with_more(head, name, kind, value):
+    """Return the beginning of a GGUF file that says one thing more, first of all."""
+    version, n_arrays, n_said = struct.unpack_from("<IQQ", head, 4)
+    said = struct.pack("<Q", len(name)) + name.encode() + struct.pack("<I", kind) + value
+    return head[:4] + struct.pack("<IQQ", version, n_arrays, n_said + 1) + said + head[24:]
+
+
+def open_file(page, path):
+    page.locator("input[type=file]").set_input_files(path)
+
+
+def test_what_a_rewritten_file_says_is_heeded_or_refused(with_model, unloaded, tmp_path):
+    page, path = unloaded(reader()), tmp_path / "model.gguf"
+    page.locator("summary").click()
+    head = smollm2_reader.model_file().read_bytes()[:3_000_000]
+    groups, of = b"llama.attention.head_count_kv", b"blk.0.attn_q.weight"
+    changed = {
+        "This file holds ": (groups + struct.pack("<II", 4, 3), groups + struct.pack("<IIQ30I", 9, 4, 30, *[3] * 30)),
+        "blk.0.attn_q.weight is missing, and": (of, of.replace(b"g", b"_")),
+        "blk.0.attn_q.weight is 576,576 of type 2, and": (
+            of + struct.pack("<IQQI", 2, 576, 576, 3),
+            of + struct.pack("<IQQI", 2, 576, 576, 2),
+        ),
+        "The file is not whole.": (b"", b""),
+    }
+    files = {told: head.replace(*pair, 1) for told, pair in changed.items()}
+    assert [*files.values()].count(head) == 1
+    more = {f"{name} {told}": with_more(head, name, *rest) for (name, *rest), told in HEADER.items()}
+    for told, content in (files | more).items():
+        path.write_bytes(content)
+        open_file(page, path)
+        page.get_by_text(told).wait_for()
+        open_file(page, FOLDER / "common.js")
+        page.get_by_text("This file is not of the kind GGUF.").wait_for()
+
+
+def test_a_file_with_another_alignment_and_longer_numbers_is_the_same_model(with_model, unloaded, tmp_path):
+    gguf, page, content = pytest.importorskip("gguf"), unloaded(reader()), smollm2_reader.model_file().read_bytes()
+    file = gguf.GGUFReader(smollm2_reader.model_file())
+    last = file.tensors[-1].field
+    head = with_more(
+        content[: last.offset + sum(part.nbytes for part in last.parts)], "general.alignment", 4, b"\x80\0\0\0"
+    )
+    layers = b"llama.block_count"
+    head = head.replace(layers + struct.pack("<II", 4, 30), layers + struct.pack("<IQ", 10, 30))
+    (tmp_path / "model.gguf").write_bytes(head + b"\0" * (-len(head) % 128) + content[file.data_offset :])
+    page.locator("summary").click()
+    open_file(page, tmp_path / "model.gguf")
+    page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
+
+
+@pytest.mark.parametrize("marks", [[], MARKS])
+def test_a_page_cuts_a_text_into_bytes_where_python_does(marks, unloaded):
+    words = [*BYTES, *MADE, *marks]
+    ours = ByteTokenizer(words, JOINS, marks)
+    said = {"tokens": words, "merges": [" ".join(pair) for pair in JOINS]}
+    said["token_type"] = [4 if word == "<é>" else 3 if word in marks else 1 for word in words]
+    call = f"""([said, texts]) => {{
+        const self = {{}};
+        const byteTokenizer = (() => {{ {read_source("bytepairs.js", "smollm2.js")}; return byteTokenizer; }})();
+        const {{ encode, decode }} = byteTokenizer(said);
+        return texts.map((text) => [encode(text), decode(encode(text))]);
+    }}"""
+    texts = [*SAID, "the\x04 ½🙂"]
+    page = unloaded()
+    found = page.evaluate(call, [{f"tokenizer.ggml.{name}": it for name, it in said.items()}, texts])
+    assert found == [[ours.encode(text).tolist(), ours.decode(ours.encode(text))] for text in texts]
+    said["merges"].append("x y")
+    with pytest.raises(Error, match="“x y” is joined and no token"):
+        page.evaluate(call, [{f"tokenizer.ggml.{name}": it for name, it in said.items()}, texts])
+
+
+# --- while it works -----------------------------------------------------------------------------------
+
+ASK = """([text, then]) => {
+  const field = document.querySelector("textarea"), form = field.form;
+  field.value = text;
+  form.requestSubmit();
+  if (then) [...document.querySelectorAll("button")].find((one) => one.textContent.startsWith(then)).click();
+}"""
+
+
+def test_what_is_written_goes_on_with_what_was_asked_last(alive, smollm2):
+    page, (params, config, tokenizer) = alive(reader()), smollm2
+    page.locator(".attn-nexts").first.get_by_text("0.773").wait_for()
+    page.get_by_text("a question to the assistant").click()
+    page.evaluate(ASK, ["What is the capital of Japan?", "▶ Write on"])
+    page.get_by_role("button", name="▶ Write on").wait_for(timeout=120_000)
+    tokens = tokenizer.encode(QUESTION.format("What is the capital of Japan?"))
+    rest = generate(params, config, tokens, 20, stop=END)
+    written = "".join(page.locator(".attn-token").all_inner_texts()).replace("·", " ").replace("¶", "\n")
+    assert written.endswith(tokenizer.decode(rest[: rest.tolist().index(END, len(tokens))])[-30:])
+
+
+def test_a_bar_that_is_pressed_while_the_model_reads_writes_nothing_and_another_text_ends_the_writing(alive):
+    page = alive(reader())
+    page.locator(".attn-nexts").first.get_by_text("0.773").wait_for()
+    page.evaluate(ASK, ["Once upon a", "·Paris"])
+    page.locator(".attn-nexts").first.get_by_text("·time").wait_for()
+    assert page.locator(".attn-token").all_inner_texts() == ["Once", "·upon", "·a"]
+    press(page, "▶ Write on")
+    page.locator(".attn-token").nth(6).wait_for()
+    page.evaluate(ASK, ["The capital of Japan is", ""])
+    page.get_by_role("button", name="▶ Write on").wait_for()
+    page.locator(".attn-nexts").first.get_by_text("·Tokyo").wait_for()
+    assert page.locator(".attn-token").all_inner_texts() == ["The", "·capital", "·of", "·Japan", "·is"]
+    assert page.said == []
 
 
 def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_forgotten(browser, with_model, tmp_path):

@@ -4,7 +4,7 @@ Its weights are rounded: to four bits each, those of the embedding to eight.
 """
 
 from attn.bytepairs import ByteTokenizer
-from attn.course.released import installed, model_of, read_gguf
+from attn.course.released import MARKS, installed, model_of, read_gguf
 from attn.interventions import head_names
 
 END = 2  # the token <|im_end|>, which ends an answer
@@ -14,7 +14,6 @@ QUESTION = (
     "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 )
 HEADS = head_names(n_layers=30, n_heads=9)
-MARK = 3  # the number by which a GGUF file tells such tokens from text
 
 
 def read_smollm2():
@@ -42,8 +41,9 @@ def read_smollm2():
 
 def tokenizer_of(said):
     """Return the tokenizer that a GGUF file describes."""
-    about = {name: said[f"tokenizer.ggml.{name}"] for name in ("pre", "tokens", "merges", "token_type")}
-    if about["pre"] != "smollm":
-        raise ValueError(f"texts are cut here as for smollm, but this model has them cut as for {about['pre']}")
-    marks = [word for word, kind in zip(about["tokens"], about["token_type"]) if kind == MARK]
+    about = {name: said.get(f"tokenizer.ggml.{name}") for name in ("pre", "tokens", "merges", "token_type")}
+    if about["pre"] != "smollm" or said.get("tokenizer.ggml.add_bos_token"):
+        told = ", with a first token before them" if said.get("tokenizer.ggml.add_bos_token") else ""
+        raise ValueError(f"texts are cut here as for smollm, but this model has them cut as for {about['pre']}{told}")
+    marks = [word for word, kind in zip(about["tokens"], about["token_type"]) if kind in MARKS]
     return ByteTokenizer(about["tokens"], (pair.split(" ") for pair in about["merges"]), marks)

@@ -1,6 +1,4 @@
-// Text to tokens and back, as attn.bytepairs has it, and how much of a long text is read.
-
-const PIECES = / ?[\p{L}\p{Nl}\p{No}]+| ?[0-9]+| ?[^ \n]|\n| /gu; // \p: what Python's \w has beside digits and _
+// What all models that read a text here share: how neighbours are joined, and how much of a long text is read.
 
 // The parts of a piece after all joins: again and again the pair that `order` has first is joined, wherever it stands.
 function joined(parts, order) {
@@ -23,17 +21,4 @@ function joined(parts, order) {
 function firstRead(n, most) {
   const stride = most / 4;
   return Math.max(0, Math.ceil((n - most) / stride) * stride);
-}
-
-function tokenizerOf({ characters, joins }) {
-  const words = ["\ufffd", ...characters, ...joins.map(([first, second]) => first + second)];
-  const tokens = new Map(words.map((word, token) => [word, token]).slice(1));
-  const order = new Map(joins.map((pair, number) => [pair.join("\n"), number])); // no token but one holds a line's end
-  const encodePiece = (piece) =>
-    joined([...piece], (first, second) => order.get(`${first}\n${second}`)).map((part) => tokens.get(part) ?? 0);
-  return {
-    words,
-    encode: (text) => (text.match(PIECES) ?? []).flatMap(encodePiece),
-    decode: (given) => given.map((token) => words[token]).join(""),
-  };
 }

@@ -498,6 +498,7 @@ function invitation({ label, what, kind = "attn-load", bring, onReady }) {
   const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": `How much of the ${what} is there` });
   const said = element("span", { className: "attn-waiting", role: "status" });
   const start = async (given = null) => {
+    if (press.disabled) return; // it is on the way
     press.disabled = true;
     progress.hidden = false;
     said.textContent = `The ${what}: on the way.`;

@@ -38,7 +38,7 @@ function readerOf(means) {
   const { texts } = read();
   const { config, words, encode, decode, mostTokens } = brought[read().model];
   const layers = Array.from({ length: config.n_layers }, (_, i) => i + 1);
-  let done = null, whole = null; // as the heads are now, and with all of them on
+  let done = null, whole = null, wanted = null; // as the heads are now, and with all of them on; the model last chosen
   const encoded = texts.map(encode);
   const windowOf = (tokens) => tokens.slice(firstRead(tokens.length, mostTokens));
 
@@ -51,14 +51,17 @@ function readerOf(means) {
   const which = choice({
     legend: "The model", labels: MODELS,
     onChoose: async (name) => {
-      waiting.textContent = brought[name] ? "" : "The model is on the way.";
+      wanted = name;
+      const isWanted = () => wanted === name && waiting.isConnected; // not if another was chosen meanwhile
+      const say = (text) => isWanted() && (waiting.textContent = text);
+      say(brought[name] ? "" : "The model is on the way.");
       try {
-        await bring(means, name, (share) => (waiting.textContent = `The model is on the way: ${Math.round(100 * share)} %.`));
-        waiting.textContent = "";
-        change({ model: name });
+        await bring(means, name, (share) => say(`The model is on the way: ${Math.round(100 * share)} %.`));
+        say("");
+        if (isWanted()) change({ model: name });
       } catch {
-        waiting.textContent = "The model did not come. Beside the pages of the book, the folder _static should hold it.";
-        which.set(read().model);
+        say("The model did not come. Beside the pages of the book, the folder _static should hold it.");
+        if (isWanted()) which.set(read().model);
       }
     },
   });

@@ -258,6 +258,7 @@ function build({ read, change, reset, line, tell, draw, load }) {
       } catch {
         return tell("What trains did not come. Beside the book's pages, the folder _static should hold trainer.js.");
       }
+      if (!plot.isConnected || (run && !run.over)) return null; // another press was first
     }
     const state = read();
     if (run) ghost = run;

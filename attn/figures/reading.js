@@ -25,6 +25,22 @@ function modelOf(about, bytes) {
   return { params, config: about.config, mostTokens: about.most_tokens, marks: about.marks, ...tokenizerOf(about) };
 }
 
+const PIECES = / ?[\p{L}\p{Nl}\p{No}]+| ?[0-9]+| ?[^ \n]|\n| /gu; // \p: what Python's \w has beside digits and _
+
+// Text to tokens and back, as attn.bytepairs.Tokenizer.
+function tokenizerOf({ characters, joins }) {
+  const words = ["\ufffd", ...characters, ...joins.map(([first, second]) => first + second)];
+  const tokens = new Map(words.map((word, token) => [word, token]).slice(1));
+  const order = new Map(joins.map((pair, number) => [pair.join("\n"), number])); // no token but one holds a line's end
+  const encodePiece = (piece) =>
+    joined([...piece], (first, second) => order.get(`${first}\n${second}`)).map((part) => tokens.get(part) ?? 0);
+  return {
+    words,
+    encode: (text) => (text.match(PIECES) ?? []).flatMap(encodePiece),
+    decode: (given) => given.map((token) => words[token]).join(""),
+  };
+}
+
 // A text as the novels are written: straight quotation marks, a dash between spaces, single spaces, none at a line's end.
 function asInNovels(text) {
   return text.replace(/[“”„«»]/g, '"').replace(/[‘’]/g, "'").replace(/…/g, "...").replace(/[^\S\n]*[–—―][^\S\n]*/g, " - ")

@@ -8,40 +8,42 @@ const WINDOW = 32; // tokens whose weights are shown, the last ones
 const ROOM = 62e6; // bytes beside the file
 const QUESTION = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
   + "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"; // as attn.course.smollm2 has it
-const BYTES = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 }; // of the types of a GGUF file
-const MATRICES = { attn_q: "Q", attn_k: "K", attn_v: "V", attn_output: "O", ffn_gate: "W1", ffn_up: "W3", ffn_down: "W2" };
+// The values of a GGUF file, by number; 8 is a text, 9 a list.
+const TYPES = "Uint8 Int8 Uint16 Int16 Uint32 Int32 Float32 Uint8 8 9 BigUint64 BigInt64 Float64".split(" ");
+const COMPUTED = { // what a file must say, where it says anything of it
+  "tokenizer.ggml.add_bos_token": 0, "llama.attention.causal": 1, "llama.rope.dimension_count": 64,
+  "llama.rope.scaling.factor": 1, "llama.rope.scale_linear": 1, "llama.rope.scaling.attn_factor": 1,
+};
+const MATRICES = { // their names here, and how many entries they take and give
+  attn_q: ["Q", 576, 576], attn_k: ["K", 576, 192], attn_v: ["V", 576, 192], attn_output: ["O", 576, 576],
+  ffn_gate: ["W1", 576, 1536], ffn_up: ["W3", 576, 1536], ffn_down: ["W2", 1536, 576],
+};
 
 // What a GGUF file says, and where its arrays begin. One that ends before that is no whole file.
 function readGguf(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), letters = new TextDecoder();
   let at = 0;
   const take = (size) => (at += size) - size;
-  const u32 = () => view.getUint32(take(4), true), u64 = () => Number(view.getBigUint64(take(8), true));
-  const text = () => {
-    const length = u64(), start = take(length);
-    return letters.decode(bytes.slice(start, start + length));
-  };
   const value = (type) => {
-    if (type === 8) return text();
-    if (type === 9) {
-      const of = u32(), length = u64();
-      return Array.from({ length }, () => value(of));
-    }
-    if (type === 6) return view.getFloat32(take(4), true);
-    return BYTES[type] === 4 ? view.getUint32(take(4), true) : view.getUint8(take(BYTES[type]));
+    const of = type === 9 && u32(), length = (type === 8 || type === 9) && value(10);
+    if (type === 8) return letters.decode(bytes.slice(at, take(length) + length));
+    if (type === 9) return Array.from({ length }, () => value(of));
+    return Number(view[`get${TYPES[type]}`](take(TYPES[type].match(/\d+/) / 8), true));
   };
+  const u32 = () => value(4), u64 = () => value(10);
   if (bytes.length < 4 || u32() !== 0x46554747) throw Error("This file is not of the kind GGUF.");
   u32();
   const nArrays = u64(), nSaid = u64(), said = {}, arrays = {};
   for (let i = 0; i < nSaid; i++) {
-    const name = text();
+    const name = value(8);
     said[name] = value(u32());
   }
   for (let i = 0; i < nArrays; i++) {
-    const name = text(), shape = Array.from({ length: u32() }, u64);
+    const name = value(8), shape = Array.from({ length: u32() }, u64);
     arrays[name] = { shape, type: u32(), place: u64() };
   }
-  return { said, arrays, start: Math.ceil(at / 32) * 32 };
+  const alignment = said["general.alignment"] ?? 32;
+  return { said, arrays, start: Math.ceil(at / alignment) * alignment };
 }
 
 // Text to tokens and back, as attn.bytepairs.ByteTokenizer.
@@ -49,24 +51,29 @@ function byteTokenizer(said) {
   const words = said["tokenizer.ggml.tokens"], kinds = said["tokenizer.ggml.token_type"];
   const tokens = new Map(words.map((word, token) => [word, token]));
   const order = new Map(said["tokenizer.ggml.merges"].map((pair, number) => [pair, number]));
-  const marks = words.filter((_, token) => kinds[token] === 3);
+  for (const pair of order.keys()) if (!tokens.has(pair.replace(" ", ""))) throw Error(`“${pair}” is joined and no token.`);
+  const marks = words.filter((word, token) => word && [3, 4].includes(kinds[token]))
+    .sort((one, other) => other.length - one.length);
+  const bytes = (text) => [...new TextEncoder().encode(text)];
   const unseen = (byte) => byte < 33 || (byte > 126 && byte < 161) || byte === 173;
   let others = 256;
   const spelled = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(unseen(byte) ? others++ : byte));
-  const back = new Map(spelled.map((letter, byte) => [letter, byte]));
   const spaces = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000", digits = "\\p{Nd}\\p{Nl}\\p{No}";
   const pieces = new RegExp(`'(?:s|t|re|ve|m|ll|d)| ?\\p{L}+|[${digits}]| ?[^\\p{L}${digits}${spaces}]+`
     + `|[${spaces}]+(?![^${spaces}${digits}])|[${spaces}]+`, "gu");
-  const cut = new RegExp(`(${marks.map((mark) => mark.replace(/[|\\{}()[\]^$+*?.]/g, "\\$&")).join("|")})`);
+  const cut = new RegExp(`(${marks.map((mark) => mark.replace(/[|\\{}()[\]^$+*?.]/g, "\\$&")).join("|") || "(?!)"})`);
   const encodePiece = (piece) => {
-    const letters = [...new TextEncoder().encode(piece)].map((byte) => spelled[byte]);
-    const parts = joined(letters, (first, second) => order.get(`${first} ${second}`));
-    return parts.filter((part) => tokens.has(part)).map((part) => tokens.get(part));
+    const parts = joined(bytes(piece).map((byte) => spelled[byte]), (first, second) => order.get(`${first} ${second}`));
+    return parts.flatMap((part) => tokens.get(part) ?? []);
   };
   const encode = (text) => text.toWellFormed().split(cut).flatMap((part, number) =>
     (number % 2 ? [tokens.get(part)] : (part.match(pieces) ?? []).flatMap(encodePiece)));
-  const decode = (given) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(
-    Uint8Array.from([...given.map((token) => words[token]).join("")].map((letter) => back.get(letter))));
+  const bytesOf = (word) => {
+    const found = [...word].map((letter) => spelled.indexOf(letter));
+    return marks.includes(word) || found.includes(-1) ? bytes(word) : found;
+  };
+  const decode = (given) => new TextDecoder("utf-8", { ignoreBOM: true })
+    .decode(Uint8Array.from(given.flatMap((token) => bytesOf(words[token]))));
   return { encode, decode };
 }
 
@@ -76,37 +83,45 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const own = (name) => said[`llama.${name}`];
   const d = own("embedding_length"), ff = own("feed_forward_length"), nLayers = own("block_count");
   const H = own("attention.head_count"), G = own("attention.head_count_kv"), epsilon = own("attention.layer_norm_rms_epsilon");
-  if (said["general.architecture"] !== "llama" || nLayers !== 30 || H !== 9 || d !== 576 || said["tokenizer.ggml.pre"] !== "smollm") {
+  if ([said["general.architecture"], said["tokenizer.ggml.pre"], d, ff, nLayers, H, G].join() !== "llama,smollm,576,1536,30,9,3") {
     throw Error(`This file holds ${said["general.name"] ?? "another model"}, and here SmolLM2-135M is read.`);
   }
+  const odd = (name, is = "missing") => Error(`${name} is ${is}, and not as in SmolLM2-135M.`);
+  for (const [name, number] of Object.entries(COMPUTED)) if ((said[name] ?? number) !== number) throw odd(name, said[name]);
   const dk = d / H, wide = G * dk, vocabulary = said["tokenizer.ggml.tokens"].length;
-  for (const { shape, type, place } of Object.values(arrays)) {
-    const bytes = { 0: 4, 3: 20 / 32, 8: 34 / 32 }[type];
-    if (!bytes) throw Error("The weights of this file are rounded in another way than Q4_1 and Q8_0, which are read here.");
-    if (start + place + bytes * shape.reduce((all, axis) => all * axis, 1) > size) throw Error("The file is not whole.");
-  }
   let free = Math.ceil((file + size) / 64) * 64;
   const room = (count) => {
     const floats = new Float32Array(memory.buffer, free, count);
     free += Math.ceil(count / 16) * 64;
     return floats;
   };
-  const place = (name) => file + start + arrays[name].place;
-  const gain = (name) => new Float32Array(memory.buffer, place(name), d);
-  const matrix = (name) => ({ at: place(name), nIn: arrays[name].shape[0], nOut: arrays[name].shape[1], kernel: { 3: q4_1, 8: q8_0 }[arrays[name].type] });
+  const left = new Set(Object.keys(arrays));
+  const place = (module, types, wanted) => {
+    const name = `${module}.weight`, { shape, type, place: at } = arrays[name] ?? {};
+    if (String(shape) !== String(wanted) || !types[type]) throw odd(name, shape && `${shape} of type ${type}`);
+    if (start + at + types[type] * shape.reduce((all, axis) => all * axis) > size) throw Error("The file is not whole.");
+    left.delete(name);
+    return [file + start + at, type];
+  };
+  const gain = (name) => new Float32Array(memory.buffer, place(name, { 0: 4 }, [d])[0], d);
+  const matrix = (name, nIn, nOut, types = { 3: 20 / 32, 8: 34 / 32 }) => { // Q4_1 and Q8_0, in bytes
+    const [at, type] = place(name, types, [nIn, nOut]);
+    return { at, nIn, nOut, kernel: { 3: q4_1, 8: q8_0 }[type] };
+  };
   const layers = Array.from({ length: nLayers }, (_, i) => ({
-    ...Object.fromEntries(Object.entries(MATRICES).map(([theirs, ours]) => [ours, matrix(`blk.${i}.${theirs}.weight`)])),
-    before: gain(`blk.${i}.attn_norm.weight`), between: gain(`blk.${i}.ffn_norm.weight`),
+    ...Object.fromEntries(Object.entries(MATRICES).map(([theirs, [ours, ...sizes]]) => [ours, matrix(`blk.${i}.${theirs}`, ...sizes)])),
+    before: gain(`blk.${i}.attn_norm`), between: gain(`blk.${i}.ffn_norm`),
     keys: room(MOST_READ * wide), values: room(MOST_READ * wide), entering: room(MOST_READ * d), mixtures: room(d),
   }));
-  const last = gain("output_norm.weight"), embedding = matrix("token_embd.weight");
+  const last = gain("output_norm"), embedding = matrix("token_embd", d, vocabulary, { 8: 34 / 32 });
+  if (left.size) throw odd([...left][0], "there");
   const [X, N, Q, M] = Array.from({ length: 4 }, () => room(MOST_READ * d));
   const [A, B] = [room(MOST_READ * ff), room(MOST_READ * ff)], logits = room(4 * vocabulary), line = room(MOST_READ);
   const packs = room((MOST_READ * ff) / 2), scales = room((MOST_READ * ff) / 32), totals = room((MOST_READ * ff) / 32);
   const whole = new Int16Array(memory.buffer, packs.byteOffset, MOST_READ * ff), rest = room(CAREFUL * ff);
   const lost = [room(4 * vocabulary), room(CAREFUL * ff), room(CAREFUL * ff)];
   const turns = Array.from({ length: MOST_READ }, (_, t) => Array.from({ length: dk / 2 }, (_, i) => {
-    const angle = t * own("rope.freq_base") ** ((-2 * i) / dk);
+    const angle = t * (own("rope.freq_base") ?? 10000) ** ((-2 * i) / dk);
     return [Math.cos(angle), Math.sin(angle)];
   }));
 

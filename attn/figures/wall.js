@@ -49,19 +49,24 @@ function build(means) {
   const named = (j) => `“${tokens[j].trim()}”`;
 
   const problem = element("span", { className: "attn-problem", role: "status" });
+  let wanted = shown;
   const show = async (i) => {
     let others = read().more;
+    wanted = i;
     if (i && !others) {
       problem.textContent = "The sentences are on the way.";
       try {
         if (!window.attnWall) await load("wall.js");
       } catch {
+        if (wanted !== i || !problem.isConnected) return;
         sentences.set(shown);
         problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold wall.js.";
         return;
       }
       others = window.attnWall;
     }
+    if (wanted !== i || !problem.isConnected) return; // another was chosen meanwhile
+    problem.textContent = "";
     change({ ...(others ? { more: others } : {}), sentence: i, token: [first, ...(others ?? [])][i].tokens.length - 1 });
   };
   const sentences = chooser("Sentence", texts, show);

@@ -1,0 +1,32 @@
+"""What tests of released models share: small sizes, and what transformers and llama.cpp compute."""
+
+import json
+import urllib.request
+
+# Each size is another one, and none a default, so that nothing of what is said can be left unread.
+SIZES = {
+    "vocab_size": 59, "hidden_size": 30, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 6,
+    "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 211, "rms_norm_eps": 0.02,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 77.0},
+}  # fmt: skip
+GPT2 = {
+    "vocab_size": 59, "n_embd": 30, "n_head": 5, "n_layer": 3, "n_positions": 211, "layer_norm_epsilon": 0.02,
+    "bos_token_id": 0, "eos_token_id": 0,
+}  # fmt: skip
+BERT = {
+    "vocab_size": 59, "hidden_size": 30, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 5,
+    "max_position_embeddings": 211, "layer_norm_eps": 0.02, "type_vocab_size": 3,
+}  # fmt: skip
+
+
+def logits_of(torch, model, tokens):
+    """Return what a model of PyTorch computes: array, shape (n, vocab_size)."""
+    with torch.inference_mode():
+        return model(torch.tensor(tokens)[None])[0][0].numpy()
+
+
+def post(server, address, **question):
+    """Return what a server of llama.cpp on this machine answers."""
+    request = urllib.request.Request(f"{server.listening_address}/{address}", json.dumps(question).encode())
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
