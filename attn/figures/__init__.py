@@ -6,15 +6,12 @@ so that the figure needs no kernel; the class holds the same state as traits, wh
 
 from attn.figures.ask_share_receive import AskShareReceive as AskShareReceive
 from attn.figures.ask_three_times import AskThreeTimes as AskThreeTimes
-from attn.figures.attention import AttentionExplorer as AttentionExplorer
 from attn.figures.base import FOLDER as FOLDER
 from attn.figures.base import read_source as read_source
-from attn.figures.blocks import BlocksExplorer as BlocksExplorer
 from attn.figures.bundle import brought_scripts as brought_scripts
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import light as light
 from attn.figures.bundle import shared_script as shared_script
-from attn.figures.cache import CacheExplorer as CacheExplorer
 from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.formula_parts import FormulaParts as FormulaParts
@@ -22,7 +19,6 @@ from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.guess import Guess as Guess
 from attn.figures.guess import answer_to as answer_to
 from attn.figures.head_guess import HeadGuess as HeadGuess
-from attn.figures.heads import HeadsExplorer as HeadsExplorer
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.news import NewsExplorer as NewsExplorer
 from attn.figures.norm import NormExplorer as NormExplorer
@@ -32,15 +28,11 @@ from attn.figures.online import OnlineSoftmax as OnlineSoftmax
 from attn.figures.parameters import ParameterCounter as ParameterCounter
 from attn.figures.press_train import PressTrain as PressTrain
 from attn.figures.rotary import RotaryExplorer as RotaryExplorer
-from attn.figures.scaling import ScalingExplorer as ScalingExplorer
 from attn.figures.self_check import SelfCheck as SelfCheck
-from attn.figures.senses import SenseExplorer as SenseExplorer
 from attn.figures.smollm2_reader import SmolLM2Reader as SmolLM2Reader
 from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn.figures.stepper import SentenceStepper as SentenceStepper
 from attn.figures.todays_layer import TodaysLayer as TodaysLayer
-from attn.figures.training import TrainingExplorer as TrainingExplorer
-from attn.figures.update_plane import UpdatePlane as UpdatePlane
 from attn.figures.walks import WalkExplorer as WalkExplorer
 from attn.figures.wall import HeadsWall as HeadsWall
