@@ -2,8 +2,11 @@
 // is, part by part. The reader pulls at the tower, takes one of the listed models or sets sizes; counts are exact, so
 // they are BigInts.
 
-const SIZES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"];
-const OPTIONS = { biases: "biases", norms: "layer norms", positions: "table of positions", tied: "unembedding tied to the embedding" };
+const SIZES = ["d_model", "n_heads", "n_key_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"];
+const OPTIONS = {
+  biases: "biases", norms: "norms", rms: "norms without a mean", gated: "gated MLPs", positions: "table of positions",
+  tied: "unembedding tied to the embedding",
+};
 const LARGEST = 1_000_000;
 const STEPS = { d_model: 64, n_layers: 1, d_ff: 256 }; // what can be pulled, and the steps of the arrow keys
 const ROOM = [140, 250, 250]; // of the drawing: for the tower's width and height, and for the enlarged floor's height
@@ -13,23 +16,24 @@ const PITCH = 12; // of a band of floors, so that its attention is seen beside i
 
 // As attn.parameters.count_parameters.
 function countParameters(state) {
-  const [d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff] = SIZES.map((name) => BigInt(state[name]));
+  const [d_model, n_heads, n_key_heads, d_k, n_layers, vocab_size, n_positions, d_ff] = SIZES.map((name) => BigInt(state[name]));
+  const heads = n_heads + n_key_heads;
   const parts = {
-    attention: n_layers * n_heads * 4n * d_model * d_k,
-    mlp: n_layers * 2n * d_model * d_ff,
+    attention: n_layers * heads * 2n * d_model * d_k,
+    mlp: n_layers * (state.gated ? 3n : 2n) * d_model * d_ff,
     embedding: vocab_size * d_model,
     unembedding: state.tied ? 0n : vocab_size * d_model,
     positions: state.positions ? n_positions * d_model : 0n,
-    norms: state.norms ? (2n * n_layers + 1n) * 2n * d_model : 0n,
-    biases: state.biases ? n_layers * (3n * n_heads * d_k + d_model + d_ff + d_model) + (state.tied ? 0n : vocab_size) : 0n,
+    norms: state.norms ? (2n * n_layers + 1n) * (state.rms ? 1n : 2n) * d_model : 0n,
+    biases: state.biases ? n_layers * ((heads + n_key_heads) * d_k + d_model + d_ff + d_model) + (state.tied ? 0n : vocab_size) : 0n,
   };
   return { ...parts, total: Object.values(parts).reduce((sum, part) => sum + part, 0n) };
 }
 
 // The tower: as wide as the model, a floor for each layer, and below them what is there once. Heights are of a floor's
 // attention, of its MLP and of the base, so that width times height is the number of parameters.
-function tower({ d_model, n_heads, d_k, n_layers, vocab_size, n_positions, d_ff, positions, tied }) {
-  const floor = [4 * n_heads * d_k, 2 * d_ff], base = vocab_size * (tied ? 1 : 2) + (positions ? n_positions : 0);
+function tower({ d_model, n_heads, n_key_heads, d_k, n_layers, vocab_size, n_positions, d_ff, gated, positions, tied }) {
+  const floor = [2 * (n_heads + n_key_heads) * d_k, (gated ? 3 : 2) * d_ff], base = vocab_size * (tied ? 1 : 2) + (positions ? n_positions : 0);
   return { width: d_model, floor, base, height: n_layers * sum(floor) + base };
 }
 
@@ -59,16 +63,18 @@ function build(means) {
     const input = control("number", { min: 1, max: LARGEST, step: 1 });
     input.addEventListener("input", () => {
       const number = Number(input.value);
-      const fits = input.value !== "" && Number.isInteger(number) && number >= 1 && number <= LARGEST;
+      const { n_heads } = read(), divides = name !== "n_key_heads" || n_heads % number === 0;
+      const fits = input.value !== "" && Number.isInteger(number) && number >= 1 && number <= LARGEST && divides;
       problem.replaceChildren(...typeset(fits ? "" : `${name} must be a whole number from 1 to ${grouped(LARGEST)}, `
-        + `but is “${input.value}”; the counts are those of ${read()[name]}.`));
-      if (fits) change({ [name]: number });
+        + `${divides ? "" : `one that divides ${n_heads}, `}but is “${input.value}”; the counts are those of ${read()[name]}.`));
+      if (fits) change({ [name]: number, ...(name === "n_heads" ? { n_key_heads: number } : {}) });
     });
     return { name, input, row: element("label", { className: "attn-field" }, element("span", {}, ...typeset(name)), input) };
   });
   const boxes = Object.entries(OPTIONS).map(([name, label]) => {
     const input = control("checkbox");
-    input.addEventListener("change", () => change({ [name]: input.checked }));
+    const other = { gated: "biases", biases: "gated" }[name]; // a gated MLP has no biases
+    input.addEventListener("change", () => change({ [name]: input.checked, ...(other && input.checked ? { [other]: false } : {}) }));
     return { name, input, row: element("label", {}, input, element("span", {}, label)) };
   });
 
@@ -78,7 +84,7 @@ function build(means) {
     onMove: ([x, y]) => {
       const { floor, base } = tower(now);
       const end = Math.min(i ? BOTTOM - y : x - LEFT, 1.2 * ROOM[i]) / scales[i];
-      const size = [end, (end - base) / sum(floor), (end - floor[0]) / 2][i];
+      const size = [end, (end - base) / sum(floor), (end - floor[0]) / (now.gated ? 3 : 2)][i];
       change({ [name]: Math.max(step, Math.min(LARGEST, Math.floor(size / step) * step)) });
     },
     onStep: ([right, up]) => change({ [name]: Math.max(1, Math.min(LARGEST, now[name] + (right + up) * step)) }),
@@ -146,7 +152,7 @@ function build(means) {
   const update = () => {
     if (!held()) scales = scalesOf(now);
     const counts = countParameters(now), { width, floor, base: b } = tower(now);
-    choose.set(Object.values(presets).findIndex((sizes) => SIZES.every((name) => sizes[name] === now[name])));
+    choose.set(Object.values(presets).findIndex((preset) => Object.keys(preset).every((name) => preset[name] === now[name])));
     fields.forEach(({ name, input }) => {
       if (Number(input.value) !== now[name]) {
         input.value = now[name];
@@ -161,7 +167,7 @@ function build(means) {
       + `${times > 1 ? "smaller" : "larger"}.`;
     const share = (part) => format((100 * Number(counts[part])) / Number(counts.total));
     tell(`${grouped(counts.total)} parameters; ${share("attention")} % of them are in the attention matrices, `
-      + `${share("mlp")} % in the MLPs.`);
+      + `${share("mlp")} % in the MLPs. The keys and values of one token take ${grouped(4 * now.n_layers * now.n_key_heads * now.d_k)} bytes.`);
   };
   holds.forEach(({ group }) => ["pointerup", "pointercancel"].forEach((name) => group.addEventListener(name, update)));
 

@@ -25,7 +25,7 @@ function around([x, y], [right, up], unit) {
 }
 
 function build({ read, change, reset, line, tell, draw }) {
-  const { query, key, last } = read(), own = [query, key];
+  const { query, key, last, names: called } = read(), own = [query, key];
   const longest = Math.max(...own.map((pair) => Math.hypot(...pair)));
   const arrows = ROLES.map((role) => drawnArrow(`attn-${role}-arrow`));
   const names = ROLES.map((role, i) => lettering(0, i ? 62 : -50, `attn-${role}-label`));
@@ -37,7 +37,7 @@ function build({ read, change, reset, line, tell, draw }) {
       unturned.group, arrows[i].group, names[i]];
   });
   const words = twoPlaces({
-    labels: ["query stands at", "key stands at"], marks, last, y: 142, apart: 70, from: 48, to: 292,
+    labels: called.slice(0, 2).map((name) => `${name} stands at`), marks, last, y: 142, apart: 70, from: 48, to: 292,
     read: () => [read().query_at, read().key_at],
     onMove: ([queryAt, keyAt]) => change({ query_at: queryAt, key_at: keyAt }),
   });
@@ -52,7 +52,7 @@ function build({ read, change, reset, line, tell, draw }) {
   const bar = drawing("rect", { y: BAR.y - 8, height: 16, class: "attn-amount" });
   const score = lettering(MIDDLE[0], 280, "attn-plane-label");
   const was = drawing("line", { y1: BAR.y - 12, y2: BAR.y + 12, class: "attn-was" });
-  const compared = movingScene(VIEW, "Query and key laid over each other, and their score",
+  const compared = movingScene(VIEW, `Both laid over each other, and their ${called[2]}`,
     drawing("circle", { cx: MIDDLE[0], cy: MIDDLE[1], r: ROUND, class: "attn-dial" }), wedge,
     ...ghost.nodes, ...now.nodes, angle,
     drawing("path", { d: `M${MIDDLE[0] - BAR.half},${BAR.y}h${2 * BAR.half}m${-BAR.half},-12v24`, class: "attn-axis" }),
@@ -64,9 +64,9 @@ function build({ read, change, reset, line, tell, draw }) {
 
   draw(
     box("attn-panes",
-      box("attn-beside", caption("Move a word along the line, or both by the ring between them."),
-        movingScene(VIEW, "A query and a key on a line of positions", ...words.nodes)),
-      box("attn-beside", caption("Both turned pairs, the angle between them, and their score."), compared)),
+      box("attn-beside", caption("Move one along the line, or both by the ring between them."),
+        movingScene(VIEW, "Two arrows on a line of positions", ...words.nodes)),
+      box("attn-beside", caption(`Both turned pairs, the angle between them, and their ${called[2]}.`), compared)),
     box("attn-knobs", turn.row), line, reset);
 
   const across = (number) => (BAR.half * number) / (Math.hypot(...query) * Math.hypot(...key) || 1);
@@ -76,13 +76,13 @@ function build({ read, change, reset, line, tell, draw }) {
     const opened = angleBetween(...turned);
     words.set([queryAt, keyAt], places);
     arrows.forEach((arrow, i) => arrow.set([0, 0], around([0, 0], turned[i], 38 / longest)));
-    names.forEach((name, i) => (name.textContent = `${ROLES[i]} at ${places[i]}`));
+    names.forEach((name, i) => (name.textContent = `${called[i]} at ${places[i]}`));
     now.set(turned);
     put(wedge, { d: slice(MIDDLE, 60, ...turned.map(([x, y]) => Math.atan2(y, x))) });
     angle.textContent = `angle ${degrees(Math.abs(opened))}`;
     const end = across(found);
     put(bar, { x: MIDDLE[0] + Math.min(0, end), width: Math.abs(end) });
-    score.textContent = `score ${format(found)}`;
+    score.textContent = `${called[2]} ${format(found)}`;
   });
 
   return (state, before) => {
@@ -95,15 +95,15 @@ function build({ read, change, reset, line, tell, draw }) {
     glide([queryAt, keyAt, state.turn], words.held());
     const apart = Math.abs(queryAt - keyAt), by = queryAt - old.query_at;
     tell(`They stand ${apart} apart; the angle between them has changed by ${degrees(apart * state.turn)}. `
-      + `Score ${format(found)}.`
+      + `Their ${called[2]} is ${format(found)}.`
       + (by && by === keyAt - old.key_at ? ` Both moved by ${format(by, 0)}: both arrows turned by `
-        + `${degrees(by * state.turn)}, and angle and score are the same.` : ""));
+        + `${degrees(by * state.turn)}, and angle and ${called[2]} are the same.` : ""));
   };
 }
 
 const render = figure({
   label: "Rotary explorer", names: STATE, build,
-  fixed: ({ query, key, last }) => [query, key, last],
+  fixed: ({ query, key, last, names }) => [query, key, last, names],
 });
 
 export default { render, compare, angleBetween };

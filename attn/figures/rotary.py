@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, Shaped, check_range
+from attn.figures.base import Explorable, Number, Shaped, Words, check_range
 
 
 class RotaryExplorer(Explorable):
@@ -18,6 +18,8 @@ class RotaryExplorer(Explorable):
     query_at, key_at : int
         Their positions, from 0 to `last`.
     last : int
+    names : list of str
+        What the two and their dot product are called.
     """
 
     query = Shaped("2")
@@ -26,6 +28,10 @@ class RotaryExplorer(Explorable):
     query_at = traitlets.Int(5)
     key_at = traitlets.Int(2)
     last = traitlets.Int(40)
+    names = Words("3")
+
+    def __init__(self, *values, **named):
+        super().__init__(*values, **{"names": ["query", "key", "score"], **named})
 
     def check(self, state):
         check_range(state, 0, state["last"], "query_at", "key_at")
@@ -44,5 +50,6 @@ class RotaryExplorer(Explorable):
         return float(query @ key)
 
     def describe(self):
-        places = f"query at {self.query_at}, key at {self.key_at}"
-        return f"Rotary explorer: {places}, {self.turn:.2f} radians a position: score {self.score:.2f}"
+        one, other, product = self.names
+        places = f"{one} at {self.query_at}, {other} at {self.key_at}"
+        return f"Rotary explorer: {places}, {self.turn:.2f} radians a position: {product} {self.score:.2f}"

@@ -1,16 +1,16 @@
 // What pictures of all heads of a model share: a window for each, in a wall; a sentence with arcs; and what is seen of a head.
 
-const PER_LAYER = 9;
 const MANY = 0.4; // the least mean weight by which a head is said to do a work
 const WORKS = {
   "one back": "the token before", "same word": "the same word before",
   "after the same word": "what came after the same word",
 };
 
-const headOf = (place) => `L${Math.floor(place / PER_LAYER) + 1}H${(place % PER_LAYER) + 1}`;
-const placeOf = (head) => {
+// The name of the head at a place, and back, in a model of so many heads in each layer.
+const headOf = (place, perLayer = 9) => `L${Math.floor(place / perLayer) + 1}H${(place % perLayer) + 1}`;
+const placeOf = (head, perLayer = 9) => {
   const [layer, number] = head.slice(1).split("H").map(Number);
-  return (layer - 1) * PER_LAYER + number - 1;
+  return (layer - 1) * perLayer + number - 1;
 };
 const mean = (numbers) => sum(numbers) / numbers.length;
 
@@ -60,35 +60,35 @@ function arcsOver(tokens, onChoose) {
 
 // All heads, a window for each, which is pressed to choose one. A dot in a window says how much, dark for more and orange
 // for less.
-function wallOf(count, onChoose) {
+function wallOf(count, onChoose, perLayer = 9) {
   const places = Array.from({ length: count }, (_, place) => place);
   const windows = places.map((place) => {
     const { picture, show } = smallMap();
     const dot = element("span", { className: "attn-effect" });
-    const press = button("attn-map", "", () => onChoose(headOf(place)));
+    const press = button("attn-map", "", () => onChoose(headOf(place, perLayer)));
     press.append(picture, dot);
-    press.style.setProperty("--attn-layer", Math.floor(place / PER_LAYER));
+    press.style.setProperty("--attn-layer", Math.floor(place / perLayer));
     return { press, dot, show };
   });
-  const nLayers = count / PER_LAYER;
+  const nLayers = count / perLayer;
   const named = (n, scope) => Array.from({ length: n }, (_, i) => heading(scope)(String(i + 1)));
   const table = mapTable(`All ${count} heads`,
-    grid(nLayers, PER_LAYER, (layer, number) => windows[layer * PER_LAYER + number].press), "attn-flat");
-  const cells = grid(nLayers, PER_LAYER);
-  const behind = tableOf({ className: "attn-pattern attn-maps", title: "", columns: named(PER_LAYER, "col"), rows: named(nLayers, "row"), cells });
+    grid(nLayers, perLayer, (layer, number) => windows[layer * perLayer + number].press), perLayer === 9 ? "attn-flat" : "attn-maps");
+  const cells = grid(nLayers, perLayer);
+  const behind = tableOf({ className: "attn-pattern attn-maps", title: "", columns: named(perLayer, "col"), rows: named(nLayers, "row"), cells });
   // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says, `touched` whether
   // something is done to it.
   const set = ({ head, numbers: found, title, says, fades = () => false, dot = () => 0, touched = () => false }) => {
     behind.caption.textContent = `A row for each layer, a column for each head: ${title}`;
     windows.forEach(({ press, dot: mark }, place) => {
       const share = dot(place), size = Math.min(1, Math.abs(share)) ** 0.5;
-      press.setAttribute("aria-pressed", headOf(place) === head);
-      press.setAttribute("aria-label", `Head ${headOf(place)} ${says(place)}`);
+      press.setAttribute("aria-pressed", headOf(place, perLayer) === head);
+      press.setAttribute("aria-label", `Head ${headOf(place, perLayer)} ${says(place)}`);
       press.classList.toggle("attn-resting", fades(place));
       press.classList.toggle("attn-guessed", touched(place));
       mark.style.setProperty("--attn-w", size < 0.08 ? 0 : size);
       mark.classList.toggle("attn-minus", share < 0);
-      cells[Math.floor(place / PER_LAYER)][place % PER_LAYER].textContent = format(found[place]);
+      cells[Math.floor(place / perLayer)][place % perLayer].textContent = format(found[place]);
     });
   };
   const draw = (patterns) => windows.forEach(({ show }, place) => show(patterns[place]));
