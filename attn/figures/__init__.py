@@ -12,13 +12,11 @@ from attn.figures.bundle import brought_scripts as brought_scripts
 from attn.figures.bundle import figure_scripts as figure_scripts
 from attn.figures.bundle import light as light
 from attn.figures.bundle import shared_script as shared_script
-from attn.figures.clocks import ClockExplorer as ClockExplorer
 from attn.figures.cost import CostExplorer as CostExplorer
 from attn.figures.formula_parts import FormulaParts as FormulaParts
 from attn.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn.figures.guess import Guess as Guess
 from attn.figures.guess import answer_to as answer_to
-from attn.figures.head_guess import HeadGuess as HeadGuess
 from attn.figures.mask import MaskExplorer as MaskExplorer
 from attn.figures.news import NewsExplorer as NewsExplorer
 from attn.figures.norm import NormExplorer as NormExplorer
@@ -33,6 +31,5 @@ from attn.figures.smollm2_reader import SmolLM2Reader as SmolLM2Reader
 from attn.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn.figures.stepper import SentenceStepper as SentenceStepper
-from attn.figures.todays_layer import TodaysLayer as TodaysLayer
 from attn.figures.walks import WalkExplorer as WalkExplorer
 from attn.figures.wall import HeadsWall as HeadsWall

@@ -29,6 +29,8 @@ const asLarge = (state, scores) => scores.map((score) => score / divisorOf(state
 // The second picture: score, share and a ribbon for each word, into the word that asks. A ribbon can be cut.
 function sharePicture({ tokens, asker, adds }, onCut) {
   const picture = scene(PICTURE_WIDTH, SHARE_HEIGHT, `The shares of ${tokens.join(", ")} as ribbons into ${asker}.`);
+  const [left, right] = [tokens, [asker]].map((words) => 9 * Math.max(0, ...words.map((word) => word.length - 4))); // for long words
+  put(picture, { viewBox: `${-left} 0 ${PICTURE_WIDTH + left + right} ${SHARE_HEIGHT}` });
   if (adds === "mask") picture.setAttribute("role", "group");
   const rows = tokens.map((_, j) => 50 + (80 * j) / (tokens.length - 1 || 1));
   const arrival = { top: 35, height: 110 };

@@ -3,9 +3,8 @@
 import re
 
 from attn.figures.base import Explorable, read_source
-from attn.figures.head_guess import weights_script
 from attn.figures.novel_reader import model_scripts
-from attn.figures.wall import wall_script
+from attn.figures.wall import wall_scripts
 
 
 def light(script):
@@ -37,7 +36,7 @@ def figure_scripts():
 
 def brought_scripts():
     """Yield the names and texts of the scripts that figures bring when the reader asks, but for a released model."""
-    yield from (weights_script(), wall_script(), *model_scripts())
+    yield from (*wall_scripts(), *model_scripts())
 
 
 def shared_script(*more):

@@ -426,7 +426,7 @@ function tableOf({ className = "attn-pattern", title, columns = [], rows = [], c
 
 // Heads as windows to press: a column for each layer where there is room, and else a row, which looks as `flat` says.
 function mapTable(title, byLayer, flat = "") {
-  const across = matchMedia("(min-width: 600px)").matches;
+  const across = byLayer.length > byLayer[0].length && matchMedia("(min-width: 600px)").matches; // the way that is lower
   const layers = byLayer.map((_, layer) => String(layer + 1)), numbers = byLayer[0].map((_, i) => String(i + 1));
   return tableOf({
     className: across ? "attn-maps" : `attn-maps ${flat}`,

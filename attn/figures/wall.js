@@ -12,13 +12,13 @@ const NUMBERS = {
 
 const signed = (number) => `${number > 0 ? "+" : ""}${format(number)}`;
 
-// A recorded sentence as it is read: the weights of all heads, row by row up to the token that asks, and by how many nats
-// each next token costs more with a head off.
-function reading(record, levels) {
-  const n = record.tokens.length, size = (n * (n + 1)) / 2;
-  const heads = Array.from({ length: record.weights.length / size }, (_, place) => place);
-  const patterns = heads.map((place) => grid(n, n, (i, j) =>
-    (j > i ? 0 : levels.indexOf(record.weights[place * size + (i * (i + 1)) / 2 + j]) / (levels.length - 1))));
+// A recorded sentence as it is read: the weights of all heads, row by row, up to the token that asks where none looks ahead,
+// and by how many nats each next token costs more with a head off.
+function reading(record, levels, nHeads = 270) {
+  const n = record.tokens.length, size = record.weights.length / nHeads, isFull = size === n * n;
+  const heads = Array.from({ length: nHeads }, (_, place) => place);
+  const patterns = heads.map((place) => grid(n, n, (i, j) => (j > i && !isFull ? 0
+    : levels.indexOf(record.weights[place * size + (isFull ? i * n : (i * (i + 1)) / 2) + j]) / (levels.length - 1))));
   const middle = (levels.length - 2) / 2; // as recordings/smollm2/wall.py writes them
   const off = (place, j) => {
     const steps = (levels.indexOf(record.off[place * (n - 1) + j - 1]) - middle) / 10;
@@ -43,8 +43,8 @@ function found(now, { look, work, token }) {
 
 function build(means) {
   const { read, change, reset, line, tell, draw, load } = means;
-  const { texts, first, levels, more, sentence: shown } = read();
-  const now = reading([first, ...(more ?? [])][shown], levels);
+  const { model, per_layer: perLayer, n_heads: nHeads, looks: offered, texts, first, levels, more, sentence: shown } = read();
+  const now = reading([first, ...(more ?? [])][shown], levels, nHeads);
   const { tokens, n, heads, patterns } = now;
   const named = (j) => `“${tokens[j].trim()}”`;
 
@@ -56,14 +56,14 @@ function build(means) {
     if (i && !others) {
       problem.textContent = "The sentences are on the way.";
       try {
-        if (!window.attnWall) await load("wall.js");
+        if (!window.attnWall?.[model]) await load(`wall-${model}.js`);
       } catch {
         if (wanted !== i || !problem.isConnected) return;
         sentences.set(shown);
-        problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold wall.js.";
+        problem.textContent = "The sentences did not come. Beside the pages of the book, the folder _static should hold the rest.";
         return;
       }
-      others = window.attnWall;
+      others = window.attnWall[model];
     }
     if (wanted !== i || !problem.isConnected) return; // another was chosen meanwhile
     problem.textContent = "";
@@ -74,9 +74,10 @@ function build(means) {
   sentences.row.hidden = texts.length === 1;
 
   const looks = choice({
-    legend: "Show", labels: LOOKS,
+    legend: "Show", labels: Object.fromEntries(offered.map((look) => [look, LOOKS[look]])),
     onChoose: (look) => change({ look, ...(look === "matter" && !read().token ? { token: n - 1 } : {}) }),
   });
+  looks.row.hidden = offered.length === 1;
   const works = choice({ legend: "Heads that look at", labels: WORKS, onChoose: (work) => change({ work }) });
   const told = element("p", { className: "attn-outcome attn-why", role: "status" });
   const partner = texts.findIndex((text) => text.startsWith("The capital of France"));
@@ -85,7 +86,7 @@ function build(means) {
   const given = box("attn-following attn-compared", ...bars.map((bar) => bar.row));
 
   const text = arcsOver(tokens, (i) => change({ token: i }));
-  const wall = wallOf(heads.length, (head) => change({ head }));
+  const wall = wallOf(heads.length, (head) => change({ head }), perLayer);
   wall.draw(patterns);
   draw(sentences.row, problem, looks.row, works.row, told, elsewhere, given, text.scroll, line, wall.table, wall.numbers,
     reset);
@@ -110,7 +111,7 @@ function build(means) {
       if (!now.exchange) return ["No second sentence was recorded beside this one. "];
       return [`While the model reads “${now.text}”, head `, bold(head),
         ` hands over, at the last word, what it would hand over in “${now.exchange.other}”. It goes `,
-        bold(`${format(100 * numbers[placeOf(head)], 0)} per cent`), " of the way to the other answer, in log-odds (the logarithm of one probability over the other). A dot says how far each head alone goes."];
+        bold(`${format(100 * numbers[placeOf(head, perLayer)], 0)} per cent`), " of the way to the other answer, in log-odds (the logarithm of one probability over the other). A dot says how far each head alone goes."];
     },
   };
   const labelled = {
@@ -122,7 +123,7 @@ function build(means) {
   };
 
   return (state) => {
-    const { look, token, head, work } = state, numbersNow = found(now, state), chosen = placeOf(head);
+    const { look, token, head, work } = state, numbersNow = found(now, state), chosen = placeOf(head, perLayer);
     const dotted = look === "matter" || (look === "exchange" && now.exchange), from = look === "matter" ? Math.max(0, token - 1) : token;
     looks.set(look);
     works.row.hidden = look !== "work";
@@ -148,6 +149,6 @@ function build(means) {
   };
 }
 
-const render = figure({ label: "Wall of heads", names: STATE, build, fixed: ({ sentence }) => [sentence] });
+const render = figure({ label: "Wall of heads", names: STATE, build, fixed: ({ model, sentence }) => [model, sentence] });
 
 export default { render, reading, restOf, workOf, exchangeOf, waysOf };

@@ -1,4 +1,4 @@
-"""The wall: all 270 heads of a released model on one sentence, and what each is good for there."""
+"""The wall: all heads of a released model on one sentence, and what each is good for there."""
 
 import json
 
@@ -6,29 +6,38 @@ import numpy as np
 import traitlets
 
 from attn.course.recordings import read_recording
-from attn.course.smollm2 import HEADS
 from attn.figures.base import Explorable, Place, Words, check_heads, check_range, listed
+from attn.interventions import head_names
+
+LOOKS = ["see", "rest", "work", "matter", "exchange"]
+MODELS = {  # by name the recording, the layers, the heads of each, and the looks for which it was measured
+    "SmolLM2": ("smollm2_wall", 30, 9, LOOKS),
+    "MiniLM": ("minilm_patterns", 6, 12, LOOKS[:1]),
+}
 
 
-def wall_script():
-    """Return the name and the text of the script that brings all sentences but the first to a page without a kernel."""
-    return "wall.js", f"window.attnWall = {json.dumps(read_recording('smollm2_wall')['runs'][1:])};\n"
+def wall_scripts():
+    """Yield the names and texts of the scripts that bring all sentences but the first to a page without a kernel."""
+    for model, (recording, *_) in MODELS.items():
+        runs = json.dumps(read_recording(recording)["runs"][1:])
+        yield f"wall-{model}.js", f"(window.attnWall ??= {{}}).{model} = {runs};\n"
 
 
 class HeadsWall(Explorable):
-    """The patterns of all heads of SmolLM2 on some sentences, with five ways to look at them.
+    """The patterns of all heads of a model on some sentences, with up to five ways to look at them.
 
     Parameters
     ----------
     recording : dict
-        The recording `smollm2_wall`.
+        That of the model, as `MODELS` names it, or some of its runs.
+    model : {"SmolLM2", "MiniLM"}
     sentence : int
         Which sentence is shown.
     token : int
         The token that asks; where heads are switched off, the one that is guessed.
     head : str
         "L24H5" is the fifth head of layer 24.
-    look : {"see", "rest", "work", "matter", "exchange"}
+    look : one of `LOOKS`
         Where the head looks; which heads rest on the first token; which do a known work; what each is needed for; what
         each hands over of another sentence.
     work : {"one back", "same word", "after the same word"}
@@ -38,6 +47,10 @@ class HeadsWall(Explorable):
     _builds_on = ("windows.js",)
     _on_request = ("more",)
 
+    model = traitlets.Enum([*MODELS], "SmolLM2")
+    per_layer = traitlets.Int()
+    n_heads = traitlets.Int()
+    looks = traitlets.List(traitlets.Unicode())
     texts = Words("n_texts")
     levels = traitlets.Unicode()
     first = traitlets.Dict()
@@ -45,19 +58,28 @@ class HeadsWall(Explorable):
     sentence = Place("n_texts")
     token = traitlets.Int(0)
     head = traitlets.Unicode("L24H5")
-    look = traitlets.Enum(["see", "rest", "work", "matter", "exchange"], "see")
+    look = traitlets.Enum(LOOKS, "see")
     work = traitlets.Enum(["one back", "same word", "after the same word"], "one back")
 
-    def __init__(self, recording, **kwargs):
+    def __init__(self, recording, model="SmolLM2", **kwargs):
+        _, layers, per_layer, looks = MODELS[model]
         first, *more = recording["runs"]
         texts, tokens = ([run[name] for run in recording["runs"]] for name in ("text", "tokens"))
         kwargs.setdefault("token", len(tokens[kwargs.get("sentence", 0)]) - 1)
-        super().__init__(texts=texts, levels=recording["levels"], first=first, more=more, **kwargs)
+        sizes = {"per_layer": per_layer, "n_heads": layers * per_layer, "looks": looks}
+        super().__init__(
+            model=model, texts=texts, levels=recording["levels"], first=first, more=more, **sizes, **kwargs
+        )
+
+    @property
+    def heads(self):
+        """The names of all heads, layer by layer."""
+        return head_names(self.n_heads // self.per_layer, self.per_layer)
 
     def check(self, state):
         n_tokens = len([state["first"], *state["more"]][state["sentence"]]["tokens"])
         check_range(state, 0, n_tokens - 1, "token")
-        check_heads([state["head"]], HEADS)
+        check_heads([state["head"]], self.heads)
 
     @property
     def record(self):
@@ -66,15 +88,16 @@ class HeadsWall(Explorable):
 
     @property
     def patterns(self):
-        """The weights of all heads on the sentence that is shown: array of shape (270, n, n)."""
+        """The weights of all heads on the sentence that is shown: array of shape (n_heads, n, n)."""
         n = len(self.record["tokens"])
         letters = np.array([self.levels.index(letter) for letter in self.record["weights"]])
-        patterns = np.zeros((len(HEADS), n, n))
-        patterns[(slice(None), *np.tril_indices(n))] = letters.reshape(len(HEADS), -1) / (len(self.levels) - 1)
+        weights, patterns = letters.reshape(self.n_heads, -1) / (len(self.levels) - 1), np.zeros((self.n_heads, n, n))
+        places = np.tril_indices(n) if weights.shape[1] < n * n else np.indices((n, n)).reshape(2, -1)
+        patterns[(slice(None), *places)] = weights
         return patterns
 
     def describe(self):
-        tokens, row = self.record["tokens"], self.patterns[HEADS.index(self.head), self.token]
+        tokens, row = self.record["tokens"], self.patterns[self.heads.index(self.head), self.token]
         best = np.argsort(-row, kind="stable")[:3]
         told = listed([tokens[j].strip() for j in best], row[best], 2)
         resting = (self.patterns[:, 2:, 0].mean(axis=1) > 0.5).sum()

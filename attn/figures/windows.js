@@ -73,7 +73,7 @@ function wallOf(count, onChoose, perLayer = 9) {
   const nLayers = count / perLayer;
   const named = (n, scope) => Array.from({ length: n }, (_, i) => heading(scope)(String(i + 1)));
   const table = mapTable(`All ${count} heads`,
-    grid(nLayers, perLayer, (layer, number) => windows[layer * perLayer + number].press), perLayer === 9 ? "attn-flat" : "attn-maps");
+    grid(nLayers, perLayer, (layer, number) => windows[layer * perLayer + number].press), nLayers > perLayer ? "attn-flat" : "");
   const cells = grid(nLayers, perLayer);
   const behind = tableOf({ className: "attn-pattern attn-maps", title: "", columns: named(perLayer, "col"), rows: named(nLayers, "row"), cells });
   // `says` gives what is told of a head, `fades` whether its pattern does, `dot` what its dot says, `touched` whether
