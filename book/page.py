@@ -10,7 +10,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from attn.figures import brought_scripts, figure_scripts, light, read_source, shared_script
+from attn.figures import brought_scripts, figure_scripts, light, shared_script
+from attn.figures.press_train import TRAINER
 from attn.figures.smollm2_reader import smollm2_scripts
 
 from .build import PDF
@@ -71,7 +72,7 @@ def page_scripts():
     scripts = {
         **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
         "explorables.js": shared_script("(() => {", *parts, "})();"),
-        "trainer.js": read_source("trainer.js"),
+        "trainer.js": TRAINER,
     }
     return {name: light(text) for name, text in scripts.items()}
 

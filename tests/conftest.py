@@ -9,6 +9,7 @@ from hands import bring
 
 from attn.course import novels
 from attn.figures import brought_scripts, figure_scripts, light, read_source, shared_script
+from attn.figures.press_train import TRAINER
 from attn.figures.smollm2_reader import smollm2_scripts
 
 LOOKS = Path(__file__).parent / "looks"
@@ -41,7 +42,7 @@ def book_script():
 def beside(tmp_path_factory):
     """A folder with the scripts of the book."""
     folder = tmp_path_factory.mktemp("figures")
-    scripts = {"explorables.js": light(book_script()), "trainer.js": light(read_source("trainer.js"))}
+    scripts = {"explorables.js": light(book_script()), "trainer.js": light(TRAINER)}
     for name, text in [*scripts.items(), *brought_scripts()]:
         (folder / name).write_text(text, encoding="utf-8")
     return folder

@@ -332,6 +332,7 @@ def test_in_a_notebook_the_kernel_brings_the_model(unloaded):
     found = page.evaluate(
         """async ([about, numbers, state]) => {
           const did = [], listening = {};
+          state.shown = Object.keys(state);
           const model = {
             get: (name) => state[name], set: (name, value) => ((state[name] = value), did.push(name)),
             save_changes: () => did.push("save"), off: () => {},

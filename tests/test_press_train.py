@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Forbid, Tape, Trace, TransformerConfig, decoder, encoder, hold, init_transformer, switch_off
 from attn.course.corpora import coreference, fortunes, repeated
-from attn.figures import PressTrain, read_source
-from attn.figures.press_train import TASKS
+from attn.figures import PressTrain
+from attn.figures.press_train import TASKS, TRAINER
 from attn.interventions import named_head
 from attn.parameters import flat
 from attn.training import batches, cross_entropy
@@ -27,7 +27,7 @@ from recordings import copying, gradients, held_heads, learning_to_attend, share
 def trainer():
     """Call a function of trainer.js in an engine that has neither a page nor WebAssembly."""
     context = quickjs.Context()
-    context.eval(read_source("trainer.js") + "; var made = attnTrainer();")
+    context.eval(TRAINER + "; var made = attnTrainer();")
 
     def call(function, *values):
         given = json.dumps(values, default=lambda array: array.tolist())
@@ -255,7 +255,7 @@ def setting_of(figure):
 def bare(blank):
     """A page that holds the trainer as `made`, and no figure."""
     page = blank()
-    page.evaluate(f"{read_source('trainer.js')}; window.made = attnTrainer();")
+    page.evaluate(f"{TRAINER}; window.made = attnTrainer();")
     return page
 
 
@@ -579,6 +579,7 @@ def test_an_address_that_does_not_fit_is_refused_with_a_sentence(blank, hash_):
 
 IN_A_NOTEBOOK = """async (state) => {
   const listening = {};
+  state.shown = Object.keys(state);
   const model = {
     get: (name) => state[name], save_changes: () => {}, off: () => {},
     on: (event, listener) => ((listening[event] ??= []).push(listener)),

@@ -254,7 +254,7 @@ function build({ read, change, reset, draw }) {
 }
 
 const render = figure({
-  label: "Ask, share, receive", names: STATE, build,
+  label: "Ask, share, receive", build,
   fixed: ({ tokens, asker, K, V, E, adds, learns, puzzle, panes, linked }) => [tokens, asker, K, V, E, adds, learns, puzzle, panes, linked],
 });
 

@@ -72,7 +72,7 @@ function build({ read, change, reset, line: said, tell, draw }) {
 }
 
 const render = figure({
-  label: "Ask, three times", names: STATE, build,
+  label: "Ask, three times", build,
   fixed: ({ tokens, asker, heads, K }) => [tokens, asker, heads, K],
 });
 

@@ -20,6 +20,12 @@ def read_source(*names):
     return "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
+def as_function(name, file):
+    """Return a module of this folder as one function, whose text can make a worker."""
+    body, _, exports = read_source(file).rpartition("export ")
+    return f"function {name}() {{\n{body}return {exports}}}\n"
+
+
 def listed(tokens, weights, digits):
     """Return tokens and their weights in words: "cat 0.25, mat 0.50"."""
     return ", ".join(f"{token} {weight:.{digits}f}" for token, weight in zip(tokens, weights))
@@ -142,8 +148,9 @@ class Explorable(anywidget.AnyWidget):
 
     _css = read_source("figures.css")
     _builds_on = ()
-    _brings = ()  # files that a page of the book brings only when the reader asks
+    _brings = ()  # what a page of the book brings only when the reader asks
     _on_request = ()  # traits that a page of the book brings only when the reader asks
+    shown = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the names of its traits, for its JavaScript
     _without_script = "To move this figure, run its cell in JupyterLab, or open the built book with JavaScript."
 
     def __init_subclass__(cls, **kwargs):
@@ -154,8 +161,8 @@ class Explorable(anywidget.AnyWidget):
             for trait in traits.values():
                 trait.tag(sync=True)
             cls._shown = list(traits)
-            cls._source = f"const STATE = {json.dumps(cls._shown)};\n{read_source(*cls._builds_on, f'{cls._name}.js')}"
-            cls._esm = read_source("common.js", *cls._brings) + cls._source
+            cls._source = read_source(*cls._builds_on, f"{cls._name}.js")
+            cls._esm = "".join([read_source("common.js"), *cls._brings, cls._source])
             cls._fits = traitlets.validate(*traits)(Explorable._check_together)
         super().__init_subclass__(**kwargs)
 
@@ -163,6 +170,10 @@ class Explorable(anywidget.AnyWidget):
         if len(values) > len(self._shown):
             raise TypeError(f"{type(self).__name__} takes {', '.join(self._shown)}, but {len(values)} values are given")
         super().__init__(**dict(zip(self._shown, values)), **named)
+
+    @traitlets.default("shown")
+    def _names(self):
+        return self._shown
 
     def _check_together(self, proposal):
         state = {**self.state(), proposal.trait.name: proposal.value}
@@ -183,7 +194,7 @@ class Explorable(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs):
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        shown = {name: value for name, value in self.state().items() if name not in self._on_request}
+        shown = {name: None if name in self._on_request else value for name, value in self.state().items()}
         state = json.dumps(shown, ensure_ascii=False).replace("<", "\\u003c")
         data["text/html"] = (
             f'<div data-explorable="{self._name}"><script type="application/json">{state}</script>'

@@ -603,13 +603,12 @@ function alike(one, other) {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-// The life of a figure, as anywidget and mount.js start it. `names` are those of its state, which its class in Python gives
-// it as STATE. `build` is given the means to draw, to report, and to read and change the state; it returns what shows a state
+// The life of a figure, as anywidget and mount.js start it, whose model says by `shown` what its state is called. `build` is given the means to draw, to report, and to read and change the state; it returns what shows a state
 // in what it drew, beside the state before the reader's last move (null where that changed nothing), whose ghost may stay.
 // It is called again when something has changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
-function figure({ label, names, fixed = () => [], build }) {
+function figure({ label, fixed = () => [], build }) {
   return ({ model, el, addressOf = () => null, load = null }) => {
-    const root = figureRoot(el, label);
+    const root = figureRoot(el, label), names = model.get("shown");
     const draw = (...nodes) => root.replaceChildren(...nodes);
     const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
     const change = (values) => {

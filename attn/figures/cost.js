@@ -151,6 +151,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Cost explorer", names: STATE, build, fixed: ({ chosen }) => chosen });
+const render = figure({ label: "Cost explorer", build, fixed: ({ chosen }) => chosen });
 
 export default { render, costs, sides, scaleOf };

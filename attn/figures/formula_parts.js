@@ -28,6 +28,6 @@ function build({ read, change, reset, draw, line, tell }) {
   };
 }
 
-const render = figure({ label: "Formula", names: STATE, build, fixed: ({ parts }) => [parts] });
+const render = figure({ label: "Formula", build, fixed: ({ parts }) => [parts] });
 
 export default { render };

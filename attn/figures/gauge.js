@@ -97,6 +97,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Gauge explorer", names: STATE, build, fixed: ({ tokens, Q, K }) => [tokens, Q, K] });
+const render = figure({ label: "Gauge explorer", build, fixed: ({ tokens, Q, K }) => [tokens, Q, K] });
 
 export default { render, regauge };

@@ -155,6 +155,6 @@ function build({ start, read, change, reset, line, tell, explain, draw }) {
   };
 }
 
-const render = figure({ label: "Mask explorer", names: STATE, build, fixed: ({ tokens }) => tokens });
+const render = figure({ label: "Mask explorer", build, fixed: ({ tokens }) => tokens });
 
 export default { render, weigh, staircase, aheadIn };

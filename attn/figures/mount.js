@@ -26,5 +26,5 @@ window.attnExplorables = Object.fromEntries(
 
 document.querySelectorAll("[data-explorable]").forEach((el) => {
   const state = JSON.parse(el.querySelector("script").textContent);
-  window.attnExplorables[el.dataset.explorable].render({ model: standInModel(state), el, addressOf, load });
+  window.attnExplorables[el.dataset.explorable].render({ model: standInModel({ ...state, shown: Object.keys(state) }), el, addressOf, load });
 });

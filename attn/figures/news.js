@@ -78,6 +78,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "News explorer", names: STATE, build });
+const render = figure({ label: "News explorer", build });
 
 export default { render, arrive };

@@ -113,6 +113,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Layer norm", names: STATE, build, fixed: ({ x }) => x.length });
+const render = figure({ label: "Layer norm", build, fixed: ({ x }) => x.length });
 
 export default { render, normalise, shifted, stretched };

@@ -104,6 +104,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "The notes as a square", names: STATE, build, fixed: ({ K, V }) => [K, V] });
+const render = figure({ label: "The notes as a square", build, fixed: ({ K, V }) => [K, V] });
 
 export default { render, writeNotes, readNotes, recall };

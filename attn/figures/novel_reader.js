@@ -250,6 +250,6 @@ function build(means) {
   ]);
 }
 
-const render = figure({ label: "Novel reader", names: STATE, build, fixed: ({ texts }) => [texts] });
+const render = figure({ label: "Novel reader", build, fixed: ({ texts }) => [texts] });
 
 export default { render, modelOf, bytesOf, readTokens, readEarly, addedTo, asInNovels, firstRead, tokenizerOf };

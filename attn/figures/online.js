@@ -80,7 +80,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Online softmax", names: STATE, build,
+  label: "Online softmax", build,
   fixed: ({ scores, values }) => [scores, values],
 });
 

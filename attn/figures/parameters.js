@@ -178,8 +178,6 @@ function build(means) {
   };
 }
 
-const render = figure({
-  label: "Parameter counter", names: ["presets", ...SIZES, ...Object.keys(OPTIONS)], build,
-});
+const render = figure({ label: "Parameter counter", build });
 
 export default { render, countParameters, tower };

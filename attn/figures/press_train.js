@@ -361,6 +361,6 @@ function build({ read, change, reset, line, tell, draw, load }) {
   };
 }
 
-const render = figure({ label: "Press Train", names: STATE, build, fixed: ({ task }) => [task] });
+const render = figure({ label: "Press Train", build, fixed: ({ task }) => [task] });
 
 export default { render, refusal, toHash, fromHash, curvesOf };

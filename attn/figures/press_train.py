@@ -3,11 +3,12 @@
 import numpy as np
 import traitlets
 
-from attn.figures.base import Explorable, Number, check_heads, check_range
+from attn.figures.base import Explorable, Number, as_function, check_heads, check_range
 from attn.interventions import head_names
 from attn.parameters import TransformerConfig, flat, nested, shapes
 
 RULES = ["one back", "itself", "the first"]
+TRAINER = as_function("attnTrainer", "trainer.js")
 TASKS = {  # names of rules and edges are those of trainer.js
     "fortunes": {
         "label": "tell a fortune to its end",
@@ -70,7 +71,7 @@ class PressTrain(Explorable):
         By head, as "L1H1" for the first head of layer 1, the rule to which it is held, or "off".
     """
 
-    _brings = ("trainer.js",)
+    _brings = (TRAINER,)
     _on_request = ("trained",)
 
     task = traitlets.Unicode("copying")

@@ -102,7 +102,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Rotary explorer", names: STATE, build,
+  label: "Rotary explorer", build,
   fixed: ({ query, key, last, names }) => [query, key, last, names],
 });
 

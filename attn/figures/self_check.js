@@ -34,4 +34,4 @@ function build({ read, change, draw }) {
   };
 }
 
-export default { render: figure({ label: "Questions", names: ["questions", "chosen"], build }) };
+export default { render: figure({ label: "Questions", build }) };

@@ -277,6 +277,6 @@ function build(means) {
   });
 }
 
-const render = figure({ label: "SmolLM2", names: STATE, build, fixed: ({ texts }) => [texts] });
+const render = figure({ label: "SmolLM2", build, fixed: ({ texts }) => [texts] });
 
 export default { render, rowsOf, bringModel, ask: (...given) => worker(...given) };

@@ -188,7 +188,7 @@ function build({ read, change, reset, line, tell, draw }) {
 }
 
 const render = figure({
-  label: "Softmax explorer", names: STATE, build,
+  label: "Softmax explorer", build,
   fixed: ({ tokens, knobs }) => [tokens, knobs],
 });
 

@@ -79,6 +79,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Softmax, backward", names: STATE, build, fixed: ({ tokens }) => tokens });
+const render = figure({ label: "Softmax, backward", build, fixed: ({ tokens }) => tokens });
 
 export default { render, passBack };

@@ -565,7 +565,7 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
 }
 
 const render = figure({
-  label: "One sentence, all the way", names: STATE, build,
+  label: "One sentence, all the way", build,
   fixed: ({ words, sentences, tokens }) => [words, sentences, tokens],
 });
 

@@ -105,6 +105,6 @@ function build({ read, change, reset, line, tell, draw }) {
   };
 }
 
-const render = figure({ label: "Walks", names: STATE, build });
+const render = figure({ label: "Walks", build });
 
 export default { render, walk, spread };

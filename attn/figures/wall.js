@@ -149,6 +149,6 @@ function build(means) {
   };
 }
 
-const render = figure({ label: "Wall of heads", names: STATE, build, fixed: ({ model, sentence }) => [model, sentence] });
+const render = figure({ label: "Wall of heads", build, fixed: ({ model, sentence }) => [model, sentence] });
 
 export default { render, reading, restOf, workOf, exchangeOf, waysOf };
