@@ -1,8 +1,7 @@
 """The ledger of claims: its page, written from chapters/ledger.yml, and the seals at the cells that show a claim.
 
 The page is Markdown that also reads in JupyterLab and on GitHub. `make record` writes it anew from its second heading
-on; what stands above is written by hand. In the book it also has the colours of the verdicts, and book/ledger.js makes
-buttons of them.
+on; what stands above is written by hand. In the book it also has the colours of the verdicts.
 """
 
 import functools
@@ -144,7 +143,7 @@ def plain(markdown):
 
 
 class LedgerVerdicts(SphinxTransform):
-    """Give the claims, marks and verdicts on the ledger's page the classes by which they are coloured and filtered."""
+    """Give the claims, marks and verdicts on the ledger's page the classes by which they are coloured."""
 
     default_priority = 500
 

@@ -18,7 +18,7 @@ from .build import PDF
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
-PARTS = ["progress", "guesses", "exercises", "ledger"]  # of the script of all pages, after the explorables
+PARTS = ["progress", "guesses", "exercises"]  # of the script of all pages, after the explorables
 
 
 def name_place(record):

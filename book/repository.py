@@ -1,78 +1,98 @@
-"""Where the book comes from and where it is published; launch button, canonical links and cards follow from it."""
+"""Where the book comes from and where it is published: what its pages say of both follows from the git remote."""
 
 import os
 import re
 import subprocess
-from pathlib import Path
+import tomllib
+from urllib.parse import urlsplit
 
-from . import ROOT
+from . import ROOT, chapters
 
-REMOTE = re.compile(
-    r"(?:https://(?:[^@/\s]+@)?|ssh://git@|git@)github\.com[:/](?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
-)
-
-
-def public_address(remote):
-    """Return owner and name of a repository on GitHub, whatever the form of its address, or None for any other address.
-
-    >>> public_address("git@github.com:ada/attention.git"), public_address("https://ada:secret@github.com/ada/attention")
-    (('ada', 'attention'), ('ada', 'attention'))
-    >>> public_address("/home/ada/attention"), public_address("https://git.example.org/ada/attention")
-    (None, None)
-    """
-    match = REMOTE.fullmatch(remote.strip())
-    return (match["owner"], match["name"]) if match else None
+REMOTE = re.compile(r"(?:https://(?:[^@/\s]+@)?|ssh://git@|git@)github\.com[:/]([\w-]+)/([\w.-]+?)(?:\.git)?/?")
+INSTALL = "chapters/install_and_run"
+IN_PLACE = ", with the address of the repository in the place of ADDRESS"
 
 
-def ask_git(folder, *question):
-    """Return the answer, nothing where there is no git or no repository."""
-    try:
-        run = subprocess.run(["git", *question], cwd=folder, capture_output=True, encoding="utf-8")
-    except OSError:
-        return ""
-    return run.stdout.strip() if run.returncode == 0 else ""
+def version():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 
 def git_remote(folder):
-    """Return the address of the repository whose root the folder is; what is only unpacked inside of one has none."""
-    root = ask_git(folder, "rev-parse", "--show-toplevel")
-    return ask_git(folder, "remote", "get-url", "origin") if root and Path(root).samefile(folder) else ""
+    """Return the address of the remote "origin" of a folder; nothing where it has none, or where there is no git."""
+    question = ["git", "--git-dir", folder / ".git", "remote", "get-url", "origin"]
+    try:
+        return subprocess.run(question, capture_output=True, encoding="utf-8").stdout.strip()
+    except OSError:
+        return ""
+
+
+def public_addresses(remote):
+    """Return where a repository on GitHub is, without credentials, and its Pages; nothing for any other remote.
+
+    >>> public_addresses("https://ada:secret@github.com/ada/course.git")
+    ('https://github.com/ada/course', 'https://ada.github.io/course/')
+    >>> public_addresses("https://git.example.org/ada/course")
+    ('', '')
+    """
+    found = REMOTE.fullmatch(remote)
+    if not found:
+        return "", ""
+    owner, name = found.groups()
+    return f"https://github.com/{owner}/{name}", f"https://{owner}.github.io/{name}/"
 
 
 def origin(folder):
     """Return the address of the repository and of the published book; an empty text for what is not known.
 
-    The environment variable BOOK_REPOSITORY goes before the git remote "origin", BOOK_URL before the address
-    that GitHub Pages gives the repository. Raises ValueError, without repeating it, if one of them is no such address.
+    The environment variable BOOK_URL goes before the address that GitHub Pages gives the repository. Raises
+    ValueError, without repeating it, if it is no such address.
     """
-    named = os.environ.get("BOOK_REPOSITORY")
-    found = public_address(named if named is not None else git_remote(folder))
-    if named and not found:
-        raise ValueError("BOOK_REPOSITORY must be an address such as https://github.com/owner/name, which it is not.")
-    repository = "https://github.com/{}/{}".format(*found) if found else ""
-    published = os.environ.get("BOOK_URL", "https://{}.github.io/{}/".format(*found) if found else "")
+    repository, pages = public_addresses(git_remote(folder))
+    published = os.environ.get("BOOK_URL", pages)
     if published and not re.fullmatch(r"https?://[^@\s]+", published):
         raise ValueError("BOOK_URL must be an address such as https://owner.github.io/name/, which it is not.")
     return repository, published and published.rstrip("/") + "/"
 
 
-def configure(config, repository, published):
-    if repository:
-        config.html_theme_options.update(
-            repository_url=repository, repository_branch="HEAD", use_repository_button=True
-        )
-        config.html_theme_options["launch_buttons"] = {
-            "binderhub_url": "https://mybinder.org",
-            "notebook_interface": "jupyterlab",
-        }
-    if published:
-        config.html_baseurl = config.ogp_site_url = published
-        config.ogp_social_cards = {"enable": True, "line_color": "#00796b"}
+def addressed(text, repository):
+    """Return a page with the repository's address in the place of what stands for it.
+
+    >>> addressed("Clone, with the address of the repository in the place of ADDRESS: ADDRESS", "https://github.com/a/b")
+    'Clone: https://github.com/a/b'
+    """
+    name = urlsplit(repository).path.removeprefix("/")
+    return text.replace(IN_PLACE, "").replace("ADDRESS", repository).replace("OWNER/NAME", name)
+
+
+def open_chapter_1(app, pagename, templatename, context, doctree):
+    """Let the launch button of the title page, which is no notebook, open chapter 1."""
+    for group in context.get("header_buttons", []):
+        for button in group["buttons"] if group.get("label") == "launch-buttons" else []:
+            button["url"] = button["url"].replace(f"{app.config.root_doc}.md", f"chapters/{chapters()[0].name}")
 
 
 def setup(app):
     repository, published = origin(ROOT)
-    app.connect("config-inited", lambda app, config: configure(config, repository, published))
+
+    def configure(app, config):
+        options = config.html_theme_options
+        options["extra_footer"] = f"Version {version()}"
+        if repository:
+            options["extra_footer"] += f'. <a href="{repository}/blob/HEAD/CHANGELOG.md">What has changed</a>'
+            options |= {"repository_url": repository, "repository_branch": "HEAD"}
+            options |= {"use_repository_button": True, "use_issues_button": True}
+            options["launch_buttons"]["binderhub_url"] = "https://mybinder.org"
+        if published:
+            config.html_baseurl = config.ogp_site_url = published
+            config.ogp_social_cards = {"enable": True, "line_color": "#00796b"}
+
+    def fill_in(app, docname, source):
+        if docname == INSTALL and repository:
+            source[0] = addressed(source[0], repository)
+
+    app.connect("config-inited", configure)
+    app.connect("source-read", fill_in)
+    app.connect("html-page-context", open_chapter_1, priority=900)  # when the theme has made its buttons
     if published:
         app.setup_extension("sphinx_sitemap")
         app.config.sitemap_url_scheme = "{link}"

@@ -307,53 +307,6 @@ def test_each_claim_has_one_mark_at_the_top_of_the_ledger_and_its_verdict_everyw
         assert kind in mark["class"] and kind in entry["class"] and kind in verdict["class"]
 
 
-def test_a_verdict_that_is_pressed_shows_its_claims_alone_until_it_is_pressed_again(visit, book):
-    page = visit((book / "chapters/ledger.html").as_uri(), width=390)
-    claims, status = page.locator(".attn-claim:visible"), page.locator(".attn-glance [role=status]")
-    told = status.inner_text()
-    corrected = [row["id"] for row in ROWS if row["verdict"] == "corrected"]
-    button = page.get_by_role("button", name="corrected")
-    page.get_by_role("button", name="made exact").focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    assert button.get_attribute("aria-pressed") == "true" and page.locator("[aria-pressed=true]").count() == 1
-    assert claims.evaluate_all("claims => claims.map((claim) => claim.id.toUpperCase())") == corrected
-    assert status.inner_text() == f"{len(corrected)} of {len(ROWS)} claims"
-    assert page.locator(".attn-claim-mark:not(.attn-faded)").all_inner_texts() == [f"{name} ✎" for name in corrected]
-    assert not page.get_by_role("heading", name="Many heads").is_visible(), "a part without such a claim"
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.add_style_tag(content="* { transition: none !important }")
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        page.wait_for_function("(theme) => document.documentElement.dataset.theme === theme", arg=theme)
-        results = judged(page)
-        assert results.violations_count == 0, f"{theme}: {results.generate_report()}"
-    page.emulate_media(media="print")
-    look = button.evaluate("node => [getComputedStyle(node).backgroundColor, getComputedStyle(node).borderTopColor]")
-    assert look == 2 * ["rgba(0, 0, 0, 0)"] and button.is_visible(), "on paper a verdict is a word, and no button"
-    assert claims.count() == len(corrected) and page.locator(".attn-claim-mark").last.is_visible()
-    page.emulate_media(media="screen")
-    page.get_by_role("button", name="holds").click()
-    assert page.locator("[aria-pressed=true]").count() == 1 and claims.first.get_attribute("id") == "m1"
-    page.get_by_role("button", name="holds").click()
-    assert claims.count() == len(ROWS) and status.inner_text() == told
-
-
-def test_a_mark_leads_to_an_entry_that_was_hidden(visit, book):
-    page = visit((book / "chapters/ledger.html").as_uri())
-    page.get_by_role("button", name="corrected").click()
-    page.get_by_role("link", name="H3").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_function("Math.abs(document.getElementById('h3').getBoundingClientRect().top) < 200")
-    assert page.url.endswith("#h3") and page.locator("[aria-pressed=true], .attn-faded").count() == 0
-
-
-def test_without_javascript_the_ledger_is_a_list_of_links(visit, book):
-    page = visit((book / "chapters/ledger.html").as_uri(), java_script_enabled=False)
-    assert page.locator(".attn-claim-mark:visible").count() == page.locator(".attn-claim:visible").count() == len(ROWS)
-    assert page.locator(".attn-glance button").count() == 0
-
-
 def test_a_chapter_links_a_term_and_a_symbol_to_the_glossary_once_where_they_come_first(soups):
     for name in CHAPTERS:
         links = soups[name].select("a.attn-term")

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
 
 import nbformat
 import pytest
@@ -18,8 +17,7 @@ from filelock import FileLock
 
 from book import build, formulas, ledger
 from book import execute as notebooks
-from book.reports import INSTALL, addressed, version
-from book.repository import origin, public_address
+from book.repository import INSTALL, addressed, origin, public_addresses, version
 
 
 @pytest.fixture
@@ -76,10 +74,6 @@ def addresses(page):
     soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
     canonical = soup.find("link", rel="canonical")
     return [link["href"] for link in soup.select("a[href*='mybinder.org']")], canonical and canonical["href"]
-
-
-def test_a_build_does_not_wait_for_a_grammar_that_it_does_not_need():
-    assert asks(build.ROOT, "'lark' in __import__('sys').modules") == "False\n"
 
 
 DRAWING = "import matplotlib.pyplot as plt\nplt.rcParams['svg.hashsalt'] = 'one'\nplt.plot([1, 2]);"
@@ -276,88 +270,37 @@ def test_a_published_book_has_its_addresses_and_offers_its_pdf_as_long_as_it_sho
     published = "https://ada.github.io/course/"
     button = "https://mybinder.org/v2/gh/ada/course/HEAD?urlpath=lab/tree/chapters/01_one.ipynb"
     assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
+    assert addresses(html / "chapters/index.html")[0] == [button], "the title page is no notebook"
+    chapter = BeautifulSoup((html / "chapters/01_one.html").read_text(encoding="utf-8"), "html.parser")
+    wrong = chapter.select_one("a.btn-source-issues-button")["href"]
+    assert wrong.startswith("https://github.com/ada/course/issues/new?") and "chapters/01_one" in wrong
+    assert f"Version {version()}" in chapter.select_one(".bd-footer-content").get_text()
     assert f"<loc>{published}chapters/01_one.html</loc>" in (html / "sitemap.xml").read_text(encoding="utf-8")
-    card = BeautifulSoup((html / "chapters/01_one.html").read_text(encoding="utf-8"), "html.parser").find(
-        "meta", property="og:image"
-    )["content"]
+    card = chapter.find("meta", property="og:image")["content"]
     assert card.startswith(published) and (html / card.removeprefix(published)).exists()
     assert not [path for path in html.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
     downloaded = html / "_sources/chapters/01_one.ipynb"
     assert downloaded.read_bytes() == (small_book / "chapters/01_one.ipynb").read_bytes()
 
-    assert run_build(small_book, BOOK_REPOSITORY="").returncode == 0  # an empty variable says that there is none
+    subprocess.run(["git", "remote", "remove", "origin"], cwd=small_book, check=True)
+    assert run_build(small_book).returncode == 0
     assert addresses(html / "chapters/01_one.html") == ([], None)
     assert "/issues/" not in (html / "chapters/01_one.html").read_text(encoding="utf-8")
     assert "attention-worked-out.pdf" not in (html / "chapters/index.html").read_text(encoding="utf-8")
     assert not (html / "attention-worked-out.pdf").exists()
 
 
-def test_the_address_of_the_repository_is_that_of_the_variable_before_that_of_git(tmp_path, monkeypatch):
-    for name in ("BOOK_REPOSITORY", "BOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
+def test_the_book_has_the_address_of_its_own_repository_and_that_of_the_variable_before_that_of_pages(
+    tmp_path, monkeypatch
+):
+    monkeypatch.delenv("BOOK_URL", raising=False)
     (tmp_path / "chapters").mkdir()
     assert origin(tmp_path) == ("", "")
-    add_remote(tmp_path, "https://github.com/ada/other")
-    assert origin(tmp_path) == ("https://github.com/ada/other", "https://ada.github.io/other/")
-    assert origin(tmp_path / "chapters") == ("", ""), "a copy inside another repository does not take its address"
-    monkeypatch.setenv("BOOK_REPOSITORY", "https://ada:s3cret@github.com/ada/course.git")
+    add_remote(tmp_path, "https://ada:s3cret@github.com/ada/course.git")
     assert origin(tmp_path) == ("https://github.com/ada/course", "https://ada.github.io/course/")
+    assert origin(tmp_path / "chapters") == ("", ""), "a copy inside another repository does not take its address"
     monkeypatch.setenv("BOOK_URL", "https://course.example.org")
     assert origin(tmp_path) == ("https://github.com/ada/course", "https://course.example.org/")
-    monkeypatch.setenv("BOOK_URL", "ftp://ada:s3cret@nowhere")
-    with pytest.raises(ValueError, match=r"^BOOK_URL must be an address such as https://\S+, which it is not\.$"):
-        origin(tmp_path)
-
-
-FORMS = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in build.ROOT.glob(".github/ISSUE*/*")}
-PRESSED = """(button) => {
-  button.addEventListener("click", (event) => event.preventDefault());
-  button.click();
-  return button.href;
-}"""
-
-
-def filled_in(address):
-    """Return which form a link opens, and what it fills in; the form has to ask for that."""
-    assert address.startswith("https://github.com/ada/course/issues/new?")
-    fields = dict(parse_qsl(urlsplit(address).query))
-    form, _ = fields.pop("template"), fields.pop("title")
-    assert {*fields} <= {part["id"] for part in FORMS[form]["body"]}
-    return form, fields
-
-
-def test_each_page_and_each_claim_leads_to_the_form_for_what_is_wrong(small_book, visit):
-    add_remote(small_book, "https://github.com/ada/course")
-    lines = 60 * "A line.\n\n"
-    text = f"# One\n\n## First\n\n{lines}## Second\n\n{lines}"
-    write_chapter(small_book, "print(1 + 1)", text, tags=["claim-M1"])
-    head = (build.ROOT / "chapters/index.md").read_text(encoding="utf-8").partition("# Attention")[0]
-    title = f"{head}# Title\n\n```{{code-cell}} ipython3\n1\n```\n"
-    (small_book / "chapters/index.md").write_text(title, encoding="utf-8")
-    row = {"id": "M1", "by": ["mole"], "said": "All is well.", "found": "It is.", "verdict": "holds", "shown": [1]}
-    (small_book / "chapters/ledger.yml").write_text(yaml.safe_dump([row]), encoding="utf-8")
-    entry = "### M1\n\n**All is well.** (mole)\n\nShown in [chapter 1](01_one.ipynb#second).\n"
-    (small_book / "chapters/ledger.md").write_text(f"# The ledger\n\n## Part\n\n{entry}", encoding="utf-8")
-    with (small_book / "_toc.yml").open("a", encoding="utf-8") as contents:
-        contents.write("  - file: chapters/ledger\n")
-    run = run_build(small_book)
-    assert run.returncode == 0, run.stderr
-
-    html = small_book / "_build/html/chapters"
-    claim = BeautifulSoup((html / "ledger.html").read_text(encoding="utf-8"), "html.parser").select_one("#m1")
-    link = claim.find("a", string="This is wrong, because …")
-    assert filled_in(link["href"]) == ("claim.yml", {"claim": "M1", "version": version()})
-    page = visit((html / "01_one.html").as_uri())
-    button = page.locator(".btn-source-issues-button")
-    named = {"page": "chapters/01_one", "version": version()}
-    assert filled_in(button.get_attribute("href")) == ("page.yml", named)
-    assert filled_in(button.evaluate(PRESSED)) == ("page.yml", {**named, "section": "First"})
-    page.locator("#second").evaluate("(section) => section.scrollIntoView({ behavior: 'instant' })")
-    assert filled_in(button.evaluate(PRESSED)) == ("page.yml", {**named, "section": "Second"})
-    assert f"Version {version()}" in page.locator(".bd-footer-content").inner_text()
-    assert addresses(html / "index.html")[0] == [
-        "https://mybinder.org/v2/gh/ada/course/HEAD?urlpath=lab/tree/chapters/01_one.ipynb"
-    ]
 
 
 def test_where_the_repository_is_known_the_page_on_reading_names_it_and_nothing_stands_for_it():
@@ -381,18 +324,18 @@ def test_one_version_and_one_date_stand_everywhere_and_have_notes():
 
 
 def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(small_book):
-    run = run_build(small_book, BOOK_REPOSITORY="ftp://ada:s3cret@nowhere")
+    run = run_build(small_book, BOOK_URL="ftp://ada:s3cret@nowhere")
     assert run.returncode != 0 and run.stdout == ""
-    assert re.fullmatch(r"BOOK_REPOSITORY must be an address such as https://\S+, which it is not\.\n", run.stderr)
+    assert re.fullmatch(r"BOOK_URL must be an address such as https://\S+, which it is not\.\n", run.stderr)
 
 
 @pytest.mark.parametrize(
     ("remote", "found"),
     [
-        ("https://github.com/ada/course", ("ada", "course")),
-        ("https://ada:pass@github.com/ada/course.git/", ("ada", "course")),
-        ("git@github.com:ada/course.git\n", ("ada", "course")),
-        ("ssh://git@github.com/ada/my.course", ("ada", "my.course")),
+        ("https://github.com/ada/course", "ada/course"),
+        ("https://ada:pass@github.com/ada/course.git/", "ada/course"),
+        ("git@github.com:ada/course.git", "ada/course"),
+        ("ssh://git@github.com/ada/my.course", "ada/my.course"),
         ("https://github.com.evil.org/ada/course", None),
         ("https://evil.org/github.com/ada/course", None),
         ("https://github.com/ada", None),
@@ -401,7 +344,7 @@ def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(small_
     ],
 )
 def test_only_a_repository_on_github_is_an_address_for_binder(remote, found):
-    assert public_address(remote) == found
+    assert public_addresses(remote)[0] == (f"https://github.com/{found}" if found else "")
 
 
 def test_the_styles_of_formulas_tell_the_licences_of_mathjax_and_of_its_fonts():

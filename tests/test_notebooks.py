@@ -13,7 +13,7 @@ from variants import ANSWERS, names, on_the_spine, solve
 
 from attn.course.exercises import QUESTIONS
 from attn.figures import SelfCheck
-from book import chapters, habits, ledger, references, spine
+from book import chapters, ledger, references, spine
 from book.execute import DRAWN_TWICE, FOLDED, exercises, normalise, read
 from book.inline import drawings
 from book.prose import CLOCK, is_guess, missing, printed, questions, shown, unprinted
@@ -266,9 +266,3 @@ def test_on_the_spine_an_exercise_for_a_side_path_is_gone_with_it():
     cells = [(nbformat.v4.new_code_cell if " = " in text else nbformat.v4.new_markdown_cell)(text) for text in texts]
     kept = [cell.source for cell in on_the_spine(nbformat.v4.new_notebook(cells=cells)).cells]
     assert kept == ["# 1. One", "## Exercises", *second, "## Summary"]
-
-
-@each(CHAPTERS)
-def test_no_turn_of_phrase_is_a_habit(path):
-    counts = habits.count(path)
-    assert not [name for name in habits.HABITS if counts[name] > 0.1 * counts["sentences"]]
