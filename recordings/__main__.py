@@ -1,15 +1,23 @@
-"""Measure all models of a script, such as `copying`, and write what comes out under its name."""
+"""Measure all models of a script, or of a study of toys.py such as `copying`, and write what comes out by its name."""
 
 import sys
 import time
 from importlib import import_module
-from pathlib import Path
 
 from attn.course.recordings import write_recording
+from recordings import toys
 
-start, script = time.time(), import_module(f"recordings.{sys.argv[1]}")
-runs = {
-    kind: [{"seed": seed, **script.learn(seed, *how)} for seed in script.SEEDS] for kind, how in script.KINDS.items()
-}
-about = {"source": script.SOURCE, "licence": "CC BY 4.0", "start": start, "every": script.EVERY}
-write_recording(Path(script.__file__).stem, script.__file__, runs, **about)
+
+def script_of(name):
+    return toys.STUDIES[name] if name in toys.STUDIES else import_module(f"recordings.{name}")
+
+
+if __name__ == "__main__":
+    start, name = time.time(), sys.argv[1]
+    script = script_of(name)
+    runs = {
+        kind: [{"seed": seed, **script.learn(seed, *how)} for seed in script.SEEDS]
+        for kind, how in script.KINDS.items()
+    }
+    about = {"source": script.SOURCE, "licence": "CC BY 4.0", "start": start, "every": script.EVERY}
+    write_recording(name.split(".")[-1], script.__file__, runs, **about)

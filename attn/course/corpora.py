@@ -1,4 +1,7 @@
-"""The sentences and toy grammars of the course: seeded, and split so that no test row was seen in training."""
+"""The sentences and toy grammars of the course: seeded, and split so that no test row was seen in training.
+
+What makes a corpus takes a numpy Generator, `rng`, and returns a `Corpus`.
+"""
 
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -48,32 +51,20 @@ DIRTY = ["dirty", "soft", "red", "new", "wet", "flat"]
 def coreference(rng):
     """Sentences "the X sat on the Y because it was ADJ", where the adjective decides what "it" is.
 
-    X and Y come from one pool of nouns, so neither word nor place alone gives the answer away;
-    the pairs of nouns in the test do not occur in training, in either order.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-
-    Returns
-    -------
-    Corpus
-        With `sentences`, shape (n, 10), and `answers`, shape (n,): the token of the noun that is meant.
+    With `sentences`, shape (n, 10), and `answers`, shape (n,): the token of the noun that is meant. X and Y come from
+    one pool of nouns, so neither word nor place alone gives the answer away; the pairs of nouns in the test do not
+    occur in training, in either order.
     """
     words = ("the", "sat", "on", "because", "it", "was", *PEOPLE_AND_THINGS, *TIRED, *DIRTY)
-    place = {word: token for token, word in enumerate(words)}
     pairs = list(combinations(PEOPLE_AND_THINGS, 2))
     rng.shuffle(pairs)
     n_test = len(pairs) // 4
 
     def rows(chosen):
-        sentences = [(x, y, adjective) for pair in chosen for x, y in (pair, pair[::-1]) for adjective in TIRED + DIRTY]
-        tokens = [
-            [place[word] for word in f"the {x} sat on the {y} because it was {adjective}".split()]
-            for x, y, adjective in sentences
-        ]
-        answers = [place[x if adjective in TIRED else y] for x, y, adjective in sentences]
-        return {"sentences": np.array(tokens), "answers": np.array(answers)}
+        drawn = [(x, y, adjective) for pair in chosen for x, y in (pair, pair[::-1]) for adjective in TIRED + DIRTY]
+        sentences = [f"the {x} sat on the {y} because it was {adjective}" for x, y, adjective in drawn]
+        meant = [x if adjective in TIRED else y for x, y, adjective in drawn]
+        return {"sentences": _tokens(words, sentences), "answers": _tokens(words, meant)[:, 0]}
 
     return Corpus(words, rows(pairs[n_test:]), rows(pairs[:n_test]))
 
@@ -107,42 +98,26 @@ UN, LE, SON = {"il": "un", "elle": "une"}, {"il": "le", "elle": "la"}, {"il": "s
 def apples(rng):
     """English sentences about a firm and a fruit called apple, with a toy French for each.
 
-    Words are split at blanks, so "Apple", "apple" and "apple." are three. In the French an adjective follows its noun,
-    and "it" is "il" or "elle", by what it stands for.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-
-    Returns
-    -------
-    Corpus
-        With `source` and `target`, padded with token 0, and `sense`: at each place of the source
-        0 for other words, 1 for the firm, 2 for the fruit.
+    With `source` and `target`, padded with token 0, and `sense`: at each place of the source 0 for other words, 1 for
+    the firm, 2 for the fruit. Words are split at blanks, so "Apple", "apple" and "apple." are three. In the French an
+    adjective follows its noun, and "it" is "il" or "elle", by what it stands for.
     """
     drawn = list(dict.fromkeys(_sentence(rng) for _ in range(6000)))
     drawn = [drawn[i] for i in rng.permutation(len(drawn))]  # what is drawn often would come first
-    return _padded([(source.split(), target.split()) for source, target in drawn])
+    sources, targets = zip(*drawn)
+    words = ("<pad>", "<start>", "<end>", *sorted(set(" ".join(sources + targets).split())))
+    source = _tokens(words, sources)
+    senses = np.array([1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in words])
+    target = _tokens(words, [f"<start> {one} <end>" for one in targets])
+    return _parted(words, {"source": source, "target": target, "sense": senses[source]}, 1 / 10)
 
 
 def lower_case(corpus):
-    """Return the corpus of `apples` with capitals and full stops gone: firm and fruit are one word now.
-
-    Parameters
-    ----------
-    corpus : Corpus
-
-    Returns
-    -------
-    Corpus
-    """
-    plain = {word: word.lower().rstrip(".") for word in corpus.words}
-    words = tuple(dict.fromkeys(plain.values()))
-    new = np.array([words.index(plain[word]) for word in corpus.words])
-    parts = [
-        {name: new[rows] if name != "sense" else rows for name, rows in part.items()}
-        for part in (corpus.train, corpus.test)
-    ]
+    """Return the corpus of `apples` with capitals and full stops gone: firm and fruit are one word now."""
+    plain = [word.lower().rstrip(".") for word in corpus.words]
+    words = tuple(dict.fromkeys(plain))
+    new = np.array([words.index(word) for word in plain])
+    parts = (part | {side: new[part[side]] for side in ("source", "target")} for part in (corpus.train, corpus.test))
     return Corpus(words, *parts)
 
 
@@ -192,19 +167,12 @@ def _an(word):
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
-def _padded(pairs):
-    words = ("<pad>", "<start>", "<end>", *sorted({word for source, target in pairs for word in source + target}))
+def _tokens(words, sentences):
+    """Return sentences as tokens, those that are shorter with token 0 behind them: array of int, shape (n, longest)."""
     place = {word: token for token, word in enumerate(words)}
-    source = np.zeros((len(pairs), max(len(source) for source, _ in pairs)), int)
-    target = np.zeros((len(pairs), max(len(target) for _, target in pairs) + 2), int)
-    sense = np.zeros_like(source)
-    for i, (before, after) in enumerate(pairs):
-        source[i, : len(before)] = [place[word] for word in before]
-        target[i, : len(after) + 2] = [place[word] for word in ["<start>", *after, "<end>"]]
-        sense[i, : len(before)] = [
-            1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in before
-        ]
-    return _parted(words, {"source": source, "target": target, "sense": sense}, 1 / 10)
+    rows = [[place[word] for word in sentence.split()] for sentence in sentences]
+    longest = max(map(len, rows))
+    return np.array([row + [0] * (longest - len(row)) for row in rows])
 
 
 def _parted(words, whole, share):
@@ -220,18 +188,8 @@ def _parted(words, whole, share):
 def two_relations(rng):
     """Rows of names and items in turn; at each place two questions about the row so far.
 
-    A token is a name together with an item. What was the item just before? What was the item
-    when this name came last?
-
-    Parameters
-    ----------
-    rng : numpy Generator
-
-    Returns
-    -------
-    Corpus
-        With `rows`, shape (n, 8); `before` and `same_name`, shape (n, 8): the item asked for, or -1 where
-        there is none.
+    With `rows`, shape (n, 8); `before` and `same_name`, shape (n, 8): the item asked for, or -1 where there is none. A
+    token is a name together with an item. What was the item just before? What was the item when this name came last?
     """
     names, items = rng.integers(4, size=(4000, 8)), rng.integers(8, size=(4000, 8))
     rows = names * 8 + items
@@ -280,14 +238,7 @@ def repeated(rng, n, length=20):
 def tales(rng):
     """Small tales of one grammar: who, where and what, and a second sentence that keeps to them.
 
-    Parameters
-    ----------
-    rng : numpy Generator
-
-    Returns
-    -------
-    Corpus
-        With `tales`, shape (n, 14), from "<start>" to ".".
+    With `tales`, shape (n, 14), from "<start>" to ".".
     """
     people = {"king": "he", "queen": "she", "wizard": "he", "witch": "she"}
     places, things, verbs = ["castle", "forest", "tower"], ["cat", "ring", "book", "lamp"], ["found", "lost", "hid"]
@@ -305,16 +256,8 @@ def tales(rng):
 def fortunes(rng):
     """All sentences "Anna found gold and she smiled .": who, what became of what, and how that felt.
 
-    "she" or "he" follows from the name, "smiled" or "wept" from the verb; name, verb and thing are free.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-
-    Returns
-    -------
-    Corpus
-        With `sentences`, shape (n, 7).
+    With `sentences`, shape (n, 7). "she" or "he" follows from the name, "smiled" or "wept" from the verb; name, verb
+    and thing are free.
     """
     people = {"Anna": "she", "Mary": "she", "John": "he", "Paul": "he"}
     verbs = {"found": "smiled", "shared": "smiled", "lost": "wept", "wasted": "wept"}
@@ -329,5 +272,4 @@ def fortunes(rng):
 
 def _of_sentences(rng, words, name, sentences, share):
     """Return a corpus of sentences of one length, in an order that is drawn."""
-    rows = rng.permutation([[words.index(word) for word in sentence.split()] for sentence in sentences])
-    return _parted(words, {name: rows}, share)
+    return _parted(words, {name: rng.permutation(_tokens(words, sentences))}, share)
