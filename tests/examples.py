@@ -187,8 +187,7 @@ OTHERS = [  # states that no move below leads to
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True] * 3, puzzle=[]),
     ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="learning", E=[-1, 1]),
     Guess("mice", scale=[0, 10], unit=" mice", said=[9], answer={"right": 3, "why": {"high": "Cats sleep a lot."}}),
-    Guess("awake", scale=[0, 1], digits=2, at=[0, 12, 24], across="hour", along="share", said=[[0.5, 1, 0]]),
-    Guess("where", rows=["cat", "mat"], columns=["cat", "mat"], said=[None], answer={"right": "mat → cat", "why": {}}),
+    Guess("where", ["on the mat", "under it"], said=[None]),
     SoftmaxExplorer(list("abcdef"), [0] * 6, knobs=True),  # more labels than there is room for above one dot
     BlocksExplorer([[0.25], [2]], [[[1, -1.5]], [[3, 0]]], apart=1, entry=1),
 ]

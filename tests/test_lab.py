@@ -96,13 +96,9 @@ ASKS = [  # text begins with a star or a heading
     "print('Three mice.')",
     'answer_to("mice", 3, why={"high": "Cats sleep a lot."})',
     "### Where?\n\n**Before you read on:** where?",
-    'Guess("where", rows=["cat", "mat"], columns=["cat", "mat"])',
+    'Guess("where", ["under it", "on the mat"])',
     "print('On the mat.')",
-    'answer_to("where", [1, 0])',
-    "### When?\n\n**Before you read on:** draw it: how awake?",
-    'Guess("awake", scale=[0, 1], digits=1, at=[0, 12, 24], across="hour", along="share")',
-    "print('At night.')",
-    'answer_to("awake", [1, 0, 1])',
+    'answer_to("where", "on the mat")',
     "## The end\n\nNothing is asked here.",
     "print('Good night.')",
 ]
@@ -116,8 +112,7 @@ def every_guess():
         for cell in nbformat.read(path, 4).cells:
             if asks := re.match(r'Guess\(\s*"', cell.source):
                 guess = eval(source := f'Guess("{path.stem[:2]}-{cell.source[asks.end() :]}', {"Guess": Guess})
-                first = [0, 0] if guess.rows else guess.scale[0] if guess.scale else guess.choices[0]
-                sources += [source, f"answer_to({guess.id!r}, {[first] * len(guess.at) or first!r})"]
+                sources += [source, f"answer_to({guess.id!r}, {(guess.scale or guess.choices)[0]!r})"]
     return sources
 
 
@@ -422,7 +417,7 @@ def verdict(page, id):
     return guess(page, id).locator(".attn-why")
 
 
-WHO, WHAT, MANY, WHERE, AWAKE, END = SAYS
+WHO, WHAT, MANY, WHERE, END = SAYS
 
 
 def test_a_reader_guesses_and_only_then_sees(asked):
@@ -454,22 +449,16 @@ def test_guesses_are_made_by_the_keyboard_alone_and_no_key_reaches_the_notebook(
     assert verdict(page, "mice").evaluate("(said) => said === document.activeElement")
     assert seen(page) == [MANY, END]
 
-    guess(page, "where").get_by_role("button", name="cat → cat").focus()
-    for key in ["ArrowDown", "d", "d", "Space"]:
+    guess(page, "where").get_by_role("button", name="under it").focus()
+    for key in ["Tab", "d", "d", "Space"]:
         page.keyboard.press(key)
-    assert verdict(page, "where").inner_text() == "You said “mat → cat”, and so it is."
+    assert verdict(page, "where").inner_text() == "You said “on the mat”, and so it is."
     assert seen(page) == [MANY, WHERE, END]
-
-    guess(page, "awake").get_by_role("slider").first.focus()
-    for key in ["End", "Tab", "Home", "Tab", "End", "Tab", "Enter"]:
-        page.keyboard.press(key)
-    assert verdict(page, "awake").inner_text() == "You said 1, 0, 1, and so it is."
-    assert seen(page) == [MANY, WHERE, AWAKE, END]
     assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == len(ASKS)
 
     page.keyboard.press("Shift+Enter")  # which does
     active = page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex")
-    assert ASKS[active] == "print('At night.')"
+    assert ASKS[active] == "print('On the mat.')"
 
 
 def test_what_was_said_outlives_a_reload_and_one_switch_shows_all(asked, opened, lab):
@@ -537,13 +526,13 @@ def test_a_result_says_on_how_many_models_it_rests_as_in_the_book(asked):
 
 
 def test_numbers_that_the_book_folds_stay_folded_until_their_cell_is_run(asked):
-    page, awake = asked, place("print('At night.')", ASKS)
-    cell = f"window.jupyterapp.shell.currentWidget.content.widgets[{awake}]"
+    page, where = asked, place("print('On the mat.')", ASKS)
+    cell = f"window.jupyterapp.shell.currentWidget.content.widgets[{where}]"
     page.evaluate(f"""() => {cell}.model.setMetadata("tags", ["hide-cell"])""")
     switch(page).check()
     run(page)
     page.wait_for_function(f"{cell}.outputHidden")
-    run(page, awake)
+    run(page, where)
     assert seen(page) == SAYS
 
 
@@ -567,12 +556,11 @@ def test_every_guess_of_the_book_is_made_by_the_keyboard(asked, opened):
         one = notebook(page).locator(f"[data-windowed-list-index='{2 * place + 1}'] .attn-guess")
         one.wait_for()
         wants_right = place % 2 == 0
-        options = one.locator(".attn-answer, .attn-cell")
+        options = one.locator(".attn-answer")
         if options.count():
             options.nth(0 if wants_right else 1).press("Enter")
         else:
-            for slider in one.get_by_role("slider").all():
-                slider.press("Home" if wants_right else "End")
+            one.get_by_role("slider").press("Home" if wants_right else "End")
             one.get_by_role("button", name="That is my guess").press("Enter")
         told = one.locator(".attn-why").inner_text()
         assert re.match("You said .*, and so it is" if wants_right else "You said .*; it is ", told), told

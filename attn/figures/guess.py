@@ -14,7 +14,7 @@ _asked = {}  # the guesses of this kernel by their ids
 
 
 class Guess(Explorable):
-    """A question that the reader answers before the result: one of some choices, a number, a curve or a place.
+    """A question that the reader answers before the result, by one of some choices or by a number.
 
     Below the question, which is text, the guess asks; `answer_to` answers it, in a cell after the result.
 
@@ -30,12 +30,6 @@ class Guess(Explorable):
         What stands after the number.
     digits : int
         How many places it has after the point.
-    at : list of float, optional
-        For a curve, the points at which it is drawn, between the ends of `scale`.
-    across, along : str
-        What the points are, and what is drawn.
-    rows, columns : list of str, optional
-        For a place in a pattern, the names of its rows and columns.
     said : list
         What the reader has said: nothing yet, one thing, or one None from a reader who passed.
     answer : dict, optional
@@ -44,7 +38,7 @@ class Guess(Explorable):
     Raises
     ------
     TraitError
-        If it asks for none of the four, or for two to four choices and has others.
+        If it asks for none of the two or for both, or for fewer than two or more than four choices.
 
     Examples
     --------
@@ -59,11 +53,6 @@ class Guess(Explorable):
     scale = List(Float())
     unit = Unicode()
     digits = Int()
-    at = List(Float())
-    across = Unicode()
-    along = Unicode()
-    rows = List(Unicode())
-    columns = List(Unicode())
     said = List()
     answer = Dict(default_value=None, allow_none=True)
 
@@ -73,19 +62,15 @@ class Guess(Explorable):
 
     def check(self, state):
         n_choices, n_ends = len(state["choices"]), len(state["scale"])
-        kinds = sum(bool(state[name]) for name in ("choices", "scale", "rows"))
-        if kinds != 1 or n_choices not in (0, 2, 3, 4) or n_ends not in (0, 2):
-            told = f"{n_choices} choices, a scale of {n_ends} ends and {len(state['rows'])} rows"
-            raise TraitError(f"{state['id']} needs two to four choices, a scale of two ends or rows, but has {told}")
+        if (n_choices, n_ends) not in ((0, 2), (2, 0), (3, 0), (4, 0)):
+            told = f"{n_choices} choices and a scale of {n_ends} ends"
+            raise TraitError(f"{state['id']} needs two to four choices or a scale of two ends, but has {told}")
 
     def describe(self):
         if self.choices:
             return f"Your guess: {', or '.join(choice.replace('*', '') for choice in self.choices)}"
-        if self.rows:
-            return f"Your guess: {', or '.join(self.columns)}"
         start, stop = (f"{end:,g}" for end in self.scale)
-        asks = f"a curve of the {self.along}, each" if self.at else "a number"
-        return f"Your guess: {asks} from {start} to {stop}{self.unit}"
+        return f"Your guess: a number from {start} to {stop}{self.unit}"
 
 
 class Answer:
@@ -96,10 +81,7 @@ class Answer:
 
     def __repr__(self):
         guess, right = self.guess, self.guess.answer["right"]
-        if guess.scale:
-            numbers = [f"{number:,.{guess.digits}f}" for number in np.atleast_1d(right)]
-            return f"It is {', '.join(numbers)}{guess.unit}."
-        return f"It is “{right}”."
+        return f"It is {right:,.{guess.digits}f}{guess.unit}." if guess.scale else f"It is “{right}”."
 
     def _repr_html_(self):
         data = json.dumps(self.guess.answer, ensure_ascii=False).replace("<", "\\u003c")
@@ -114,10 +96,9 @@ def answer_to(id, found, *, values=None, why=None):
     ----------
     id : str
         That of the guess, whose cell has been run.
-    found : str, bool, float, sequence or (int, int)
+    found : str, bool or float
         A choice, or True or False for the choices Yes and No; where the choices have `values`, a positive number, which
-        goes to the choice that is nearest by its ratio. On a scale, a number, or a curve's numbers. In a pattern, the
-        row and the column.
+        goes to the choice that is nearest by its ratio. On a scale, a number.
     values : list of float, optional
         A positive number for each choice.
     why : dict, optional
@@ -144,10 +125,7 @@ def answer_to(id, found, *, values=None, why=None):
     expected = {*guess.choices} if guess.choices else {"low", "high"}
     if unknown := {*why} - expected:
         raise ValueError(f"{id} can be answered by {sorted(expected)}, but there is a reason for {sorted(unknown)}")
-    if guess.choices:
-        right = _choice(guess, found, values)
-    else:
-        right = _number(guess, found) if guess.scale else _place(guess, found)
+    right = _choice(guess, found, values) if guess.choices else _number(guess, found)
     guess.answer = {"right": right, "why": {said.replace("*", ""): reason for said, reason in why.items()}}
     return Answer(guess)
 
@@ -167,20 +145,9 @@ def _choice(guess, found, values):
 
 
 def _number(guess, found):
-    """Return the number, or the numbers of a curve, that are right."""
-    id, (start, stop) = guess.id, guess.scale
+    """Return the number that is right."""
+    start, stop = guess.scale
     right = np.round(significant(found), guess.digits + 2)  # a cosine may be 1.0000000000000002
-    if right.shape != ((len(guess.at),) if guess.at else ()):
-        raise ValueError(f"{id} asks at {len(guess.at)} points, but the answer has the shape {right.shape}")
-    if not (start <= right.min() and right.max() <= stop):
-        raise ValueError(f"{id} has a scale from {start:g} to {stop:g}, but the answer is {right.tolist()}")
+    if not start <= right <= stop:
+        raise ValueError(f"{guess.id} has a scale from {start:g} to {stop:g}, but the answer is {right}")
     return right.tolist()
-
-
-def _place(guess, found):
-    """Return the name of the place that is right."""
-    row, column = found
-    rows, columns = guess.rows, guess.columns
-    if not (0 <= row < len(rows) and 0 <= column < len(columns)):
-        raise ValueError(f"{guess.id} has {len(rows)} rows and {len(columns)} columns, but the place is {found}")
-    return f"{rows[row]} → {columns[column]}" if len(rows) > 1 else columns[column]
