@@ -530,7 +530,7 @@ def test_without_javascript_a_figure_says_what_it_shows_and_needs(visit, book):
         fold.click()
     said = [text.split("\n\n") for text in page.locator("[data-explorable]").all_inner_texts()]
     said = [both for both in said if not both[0].startswith("Your guess")]
-    assert [shows.split(":")[0] for shows, _ in said] == ["Ask, share, receive", "Attention explorer", "Questions"]
+    assert [shows.split(":")[0] for shows, _ in said] == ["Ask, share, receive", "Questions"]
     for _, needs in said:
         assert re.fullmatch("To .+, run .+ cell in JupyterLab, or open the built book with JavaScript[.]", needs)
 

@@ -7,17 +7,7 @@ import re
 import numpy as np
 import pytest
 import traitlets
-from examples import (
-    EACH,
-    MOVES,
-    OTHERS,
-    SENTENCE,
-    explorer,
-    heads_explorer,
-    notes_square,
-    stepper,
-    training_explorer,
-)
+from examples import EACH, MOVES, OTHERS, SENTENCE, notes_square, stepper
 from hands import bring, click, control, drag, handle, hold, press, swipe, touch, train, unfold, words
 from looks import LOOK, changes
 
@@ -26,8 +16,6 @@ from attn.course.plots import COLORS
 from attn.figures import (
     FOLDER,
     AskShareReceive,
-    BlocksExplorer,
-    CacheExplorer,
     ClockExplorer,
     CostExplorer,
     GaugeExplorer,
@@ -38,11 +26,9 @@ from attn.figures import (
     OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
-    ScalingExplorer,
     SelfCheck,
     SentenceStepper,
     SoftmaxExplorer,
-    UpdatePlane,
     read_source,
 )
 from attn.parameters import GPT3, TransformerConfig
@@ -130,17 +116,13 @@ EXPLAINED = """(root) => [...root.querySelectorAll("button.attn-cell")].map((cel
 })"""
 
 
-@pytest.mark.parametrize("name", ["attention", "mask"])
-def test_each_number_is_explained_as_recorded(blank, recorded, name):
-    page = blank(EACH[name])
+def test_each_number_is_explained_as_recorded(blank, recorded):
+    page = blank(EACH["mask"])
     root = page.locator(".attn-explorable")
-    unfold(page)
     found = {"at first": root.evaluate(EXPLAINED)}
     click(page, "itself and earlier words")
-    if name == "attention":
-        click(page, "ate")
     found["after a change"] = root.evaluate(EXPLAINED)
-    assert found == recorded(f"{name}_explained", found)
+    assert found == recorded("mask_explained", found)
 
 
 # --- mouse and keyboard, once for each kind of control ---------------------------------------------------------------
@@ -152,35 +134,30 @@ def stop_time(page):
     page.clock.pause_at(1000)
 
 
-def weights(page):
-    return page.locator(".attn-scene").first.locator(".attn-plane-label").all_text_contents()
-
-
 def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
-    page = blank(EACH["scaling"])
-    page.get_by_label("as they are").click()
-    slider = page.get_by_role("slider", name="dk")
+    page = blank(EACH["notes"])
+    page.get_by_label("delta rule").click()
+    slider, told = page.get_by_role("slider", name="pairs written"), page.locator(".attn-counted").first
     box = slider.bounding_box()
     page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
-    assert slider.input_value() == "0" and page.get_by_label("as they are").is_checked()
-    before = weights(page)
+    assert slider.input_value() == "0" and page.get_by_label("delta rule").is_checked()
+    before = told.inner_text()
     page.keyboard.press("ArrowRight")
-    assert slider.input_value() == "1" and weights(page) != before
-    page.get_by_label("as they are").focus()
+    assert slider.input_value() == "1" and told.inner_text() != before
+    page.get_by_label("delta rule").focus()
     page.keyboard.press("ArrowDown")
-    assert page.get_by_label("divided by √dk").is_checked()
+    assert page.get_by_label("gate").is_checked()
 
 
 def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
-    page = blank(explorer(Q=np.eye(5, 3), K=2 * np.eye(5, 3), V=np.ones((5, 1)), query=0))
-    unfold(page)
-    told = page.locator(".attn-detail")
-    page.locator(".attn-steps tbody tr").first.locator("button").first.hover()
-    assert told.inner_text() == "score(The, The) = 1.00 × 2.00 + 0.00 × 0.00 + 0.00 × 0.00 = 2.00"
-    page.locator(".attn-pattern button").first.focus()
-    assert told.inner_text() == ("weight(The → The) = e^1.15 ÷ (e^1.15 + e^0.00 + e^0.00 + e^0.00 + e^0.00) = 0.44")
-    page.get_by_role("button", name="black to The:").dispatch_event("click")
-    assert told.inner_text().startswith("weight(black → The)") and control(page, "black").is_checked()
+    page = blank(MaskExplorer(["a", "b"], np.zeros((2, 2))))
+    told, cells = page.locator(".attn-detail"), page.locator("button.attn-cell")
+    cells.nth(1).hover()
+    assert told.inner_text() == "“a” may see “b”: score 0.00, weight 0.50. Press to hide it."
+    cells.nth(2).focus()
+    assert told.inner_text().startswith("“b” may see “a”")
+    touch(page, "button.attn-cell", 3)
+    assert told.inner_text() == "“b” is hidden from “b”. Press to show it."
 
 
 def test_scores_grow_with_the_root_of_the_length_and_are_told(blank):
@@ -201,11 +178,11 @@ def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blan
     nasty = ["<img/src=x/onerror=document.title='broken'>", "</script><script>document.title='broken'</script>"]
     tokens = [*nasty, "&amp;", "'\"", "<b>cat</b>"]
     asked = AskShareReceive(tokens[2:], "<i>it</i>", [0, 1], np.eye(3, 2), np.eye(3, 2))
-    page = blank(explorer(tokens=tokens), asked)
+    page = blank(MaskExplorer(tokens, np.eye(5)), asked)
     assert page.locator(".attn-panel .attn-key-label").all_text_contents() == tokens[2:] * 2
     assert page.locator(".attn-panel text.attn-asker").all_text_contents() == ["<i>it</i>"]
     assert page.locator(".attn-say .attn-role-key").all_text_contents() == tokens[2:]
-    shown = page.locator(".attn-steps tbody th")
+    shown = page.locator("tbody th")
     assert shown.all_text_contents() == tokens
     page.locator(".attn-words input").fill(" ".join(tokens[2:]))
     page.get_by_role("button", name="Use them").click()
@@ -215,7 +192,7 @@ def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blan
     )
 
 
-@pytest.mark.parametrize(("name", "fewest", "most"), [("attention", 2, 8), ("softmax", 2, 10)])
+@pytest.mark.parametrize(("name", "fewest", "most"), [("mask", 2, 8), ("softmax", 2, 10)])
 def test_as_many_words_are_taken_as_the_field_says_and_only_such_that_are_seen(blank, name, fewest, most):
     page = blank(EACH[name])
     root, address = page.locator(".attn-explorable"), page.url
@@ -268,14 +245,15 @@ def test_what_follows_the_underscore_of_a_symbol_is_set_low_in_text_and_drawing(
 
 
 def test_two_of_a_kind_live_on_one_page_and_keys_stay_inside_the_figure(blank):
-    page = blank(explorer(), explorer(query=4))
+    page = blank(EACH["mask"], MaskExplorer(SENTENCE, np.eye(5)))
     page.evaluate("document.body.addEventListener('keydown', () => { document.title = 'heard' })")
     first, second = page.locator(".attn-explorable").all()
     before = second.evaluate(LOOK)
-    first.get_by_label("The", exact=True).click()
-    first.get_by_role("slider", name="q₁").press("ArrowRight")
-    assert first.locator(".attn-chosen th").text_content() == "The"
-    assert second.evaluate(LOOK) == before and before["chosen"] == ["fish", "all words"]
+    first.get_by_label("all but itself").click()
+    first.get_by_role("button", name="cat to ate:").press("ArrowRight")
+    first.get_by_role("button", name="cat to fish:").press("Enter")
+    assert first.get_by_role("button", name="cat to fish: hidden").count() == 1
+    assert second.evaluate(LOOK) == before and before["chosen"] == ["all words", "−∞ before softmax"]
     assert page.title() == "Figures"
 
 
@@ -343,56 +321,19 @@ def test_a_bar_follows_the_hand_that_holds_its_end_and_says_where_its_scale_ends
     assert held.get_attribute("aria-valuenow") == "4.5", "what is let go of stays"
 
 
-def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed_in_each_head(blank):
-    figure = heads_explorer()
-    page = blank(figure, explorer())
-    scene = page.locator(".attn-scene").first
-    for word, press_it in [("Harry", None), ("wizard", "click"), ("met", "ArrowRight")]:
-        if press_it == "click":
-            page.locator(".attn-sentence label", has_text=word).first.click()
-        elif press_it:
-            page.keyboard.press(press_it)
-        figure.query = figure.tokens.index(word)
-        widths = [float(arc.get_attribute("stroke-width")) for arc in scene.locator(".attn-arc").all()]
-        np.testing.assert_allclose(widths, 1 + 11 * figure.weights[:, figure.query].ravel(), atol=1e-9)
-        assert scene.get_attribute("aria-label").startswith(f"Where “{word}” looks. one: ")
-        assert page.get_by_role("radio", name=word).is_checked()
-    old = page.locator(".attn-ghost").first
-    assert old.get_attribute("visibility") == "visible" and control(page, "wizard").count() == 1
-
-
-def test_a_word_that_is_pointed_at_shows_its_row_until_it_is_left_and_one_that_is_pressed_for_good(blank):
-    figure = explorer(causal=True, query=3)
+def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed(blank):
+    figure = EACH["wall"]
     page = blank(figure)
-    scene, told, words = (
-        page.locator(".attn-scene"),
-        page.locator(".attn-outcome"),
-        page.locator(".attn-sentence label"),
-    )
-
-    def shows(query):
-        weights = figure.weights[query]
-        widths = [
-            float(arc.get_attribute("stroke-width")) for arc in scene.locator(":not(.attn-ghost) > .attn-arc").all()
-        ]
-        numbers = [f"{weight:.2f}" if j <= query else "–" for j, weight in enumerate(weights)]
-        return (
-            np.allclose(widths, 1 + 11 * weights)
-            and scene.locator("text").all_text_contents() == numbers
-            and scene.get_attribute("aria-label").startswith(f"Arcs from “{SENTENCE[query]}”")
-            and told.inner_text().startswith(f"“{SENTENCE[query]}” takes most from “{SENTENCE[np.argmax(weights)]}”")
-        )
-
-    assert shows(3)
-    words.nth(1).hover()
-    assert shows(1) and control(page, "ate").is_checked()
-    page.mouse.move(0, 0)
-    assert shows(3)
-    words.nth(4).click()
-    page.mouse.move(0, 0)
-    assert shows(4) and control(page, "fish").is_checked()
-    old = [float(arc.get_attribute("stroke-width")) for arc in scene.locator(".attn-ghost > .attn-arc").all()]
-    assert np.allclose(old, 1 + 11 * figure.weights[3]), "the row before stays as a ghost"
+    words = page.locator(".attn-sentence label")
+    for word, move in [
+        (figure.token, lambda: None),
+        (2, lambda: words.nth(2).click()),
+        (3, lambda: page.keyboard.press("ArrowRight")),
+    ]:
+        move()
+        widths = [float(arc.get_attribute("stroke-width")) for arc in page.locator(".attn-arc").all()]
+        np.testing.assert_allclose(widths, 1 + 11 * figure.patterns[23 * 9 + 4, word], atol=1e-9)  # L24H5
+        assert words.nth(word).locator("input").is_checked()
 
 
 def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_last_word(blank):
@@ -415,41 +356,6 @@ def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_
     hold(page, "place of the last word", "ArrowLeft")
     page.clock.run_for(2000)
     assert np.count_nonzero(page.evaluate(tall)) == 9
-
-
-def test_the_blocks_follow_the_hand_and_their_sum_is_the_same_wherever_they_are(blank):
-    page = blank(EACH["blocks"])
-    grip, told = handle(page, "how far the blocks are apart"), page.locator(".attn-detail")
-    tops = """() => [...document.querySelectorAll(".attn-block > g:first-child")].map((cell) =>
-      Math.round(cell.getBoundingClientRect().top))"""
-    rows, blocks, total = slice(0, 3), slice(3, 6), EACH["blocks"].updates.sum(axis=0)[0]
-    start, words = page.evaluate(tops), told.inner_text()
-    assert len(set(start[rows])) == 1, "the heads stand side by side"
-    assert words.startswith("One long row") and f" = {total:.0f}. ".replace("-", "−") in words
-    place = grip.locator(".attn-knob").bounding_box()["y"]
-    drag(page, "how far the blocks are apart", 0, 30)
-    assert grip.locator(".attn-knob").bounding_box()["y"] - place == pytest.approx(30, abs=1)
-    drag(page, "how far the blocks are apart", 0, 500)
-    apart = page.evaluate(tops)
-    moved = np.subtract(apart, start)[blocks]
-    assert moved[0] == 0 and 0 < moved[1] == pytest.approx(moved[2] / 2, abs=1)
-    assert grip.locator(".attn-knob").bounding_box()["y"] - place == pytest.approx(moved[2], abs=1)
-    assert len(set(apart[rows])) == 3 and control(page, "each with its own block").is_checked()
-    words = told.inner_text()
-    assert words.startswith("Each head") and words.count("[") == 3 and f" = {total:.0f}. ".replace("-", "−") in words
-
-
-def test_arcs_glide_to_the_word_that_is_pressed_and_arrive_and_at_once_where_no_motion_is_wanted(blank):
-    start = "() => Number(document.querySelector('.attn-arc').getAttribute('d').match(/^M([^,]*)/)[1])"
-    for motion, halfway in [("no-preference", (81, 559)), ("reduce", (559, 561))]:
-        page = blank(heads_explorer(query=0), reduced_motion=motion)
-        assert page.evaluate(start) == 80
-        stop_time(page)
-        click(page, "Harry")
-        page.clock.run_for(120)
-        assert halfway[0] < page.evaluate(start) < halfway[1]
-        page.clock.run_for(1000)
-        assert page.evaluate(start) == 560
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -502,8 +408,6 @@ def test_the_bars_of_a_row_grow_when_a_neighbour_is_struck_out_and_show_what_the
 
 
 HELD = {  # by figure, what can be held, and where it is moved: so many pixels to the right and down
-    "scaling": ("score of key 3", 0, -12),
-    "update_plane": ("arrow of tower", 30, 60),
     "rotary": ("query stands at", 60, 0),
     "gauge": ("key of b", -40, 0),
     "walks": ("dₖ", 60, 0),
@@ -616,22 +520,21 @@ def test_no_band_of_the_tower_is_too_thin_to_be_seen_and_another_scale_is_told(b
 
 
 def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_itself(blank):
-    page = blank(training_explorer(steps=[0, 1, 10, 500]), reduced_motion="no-preference")
+    page = blank(EACH["online"], reduced_motion="no-preference")
     page.evaluate(
         """() => {
-          const told = document.querySelector(".attn-detail");
-          const note = () => seen.push(told.textContent.match(/\\d+/)[0]);
+          const place = document.querySelector(".attn-handle");
           window.seen = [];
-          new MutationObserver(note).observe(told, { childList: true, characterData: true, subtree: true });
+          new MutationObserver(() => seen.push(place.ariaValueNow)).observe(place, { attributes: true });
         }"""
     )
     press(page, "▶ Play")
     press(page, "❚❚ Stop")
     press(page, "▶ Play")
     page.get_by_role("button", name="❚❚ Stop").wait_for(state="hidden", timeout=20_000)
-    assert page.evaluate("seen.filter((step, i) => step !== seen[i - 1])") == ["1", "10", "500"]
+    assert page.evaluate("seen.filter((step, i) => step !== seen[i - 1])") == ["2", "3", "4", "5"]
     press(page, "▶ Play")
-    page.get_by_role("slider", name="step").press("ArrowLeft")
+    hold(page, "scores that have come", "ArrowLeft")
     assert page.get_by_role("button", name="▶ Play").is_visible(), "who takes the handle stops what plays"
     told = page.locator(".attn-detail").inner_text()
     page.wait_for_timeout(1500)  # in which it would go on
@@ -682,8 +585,7 @@ def test_arrow_keys_home_and_end_move_inside_a_table(blank):
 
 
 def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
-    page = blank(EACH["attention"])
-    unfold(page)
+    page = blank(EACH["mask"], EACH["notes"])
     for table in page.locator("table").all():
         stops = table.locator("button[tabindex='0']")
         assert table.locator("button").count() > 1 and stops.count() == 1
@@ -697,7 +599,7 @@ def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
 
 
 def test_the_keyboard_stays_where_it_was_when_the_words_change(blank):
-    page = blank(EACH["heads"])
+    page = blank(EACH["softmax"])
     field = page.locator(".attn-words input")
     before = field.input_value().split()
     own = "one two"
@@ -981,22 +883,21 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
         assert found["ended"] == [] and found["left"] == 0
 
 
-def test_vectors_of_another_length_get_their_own_sliders(blank):
-    longer = explorer(Q=np.ones((5, 7)), K=np.ones((5, 7)))
-    sliders = blank().evaluate(
+def test_a_vector_of_another_length_gets_handles_of_its_own(blank):
+    handles = blank().evaluate(
         """async ([before, after]) => {
           const listeners = [], el = document.createElement("div");
           let state = before;
           const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
-          attnExplorables.attention.render({ model, el });
+          attnExplorables.norm.render({ model, el });
           state = after;
           listeners.forEach((listener) => listener());
           await Promise.resolve();
-          return el.querySelectorAll("input[type=range]").length;
+          return el.querySelectorAll(".attn-handle").length;
         }""",
-        [explorer().state(), longer.state()],
+        [NormExplorer([1, 2]).state(), NormExplorer([1, 2, 3, 4, 5]).state()],
     )
-    assert sliders == 7
+    assert handles == 5 + 2  # with the mean's and the deviation's
 
 
 # --- the Python side -------------------------------------------------------------------------------------------------
@@ -1014,46 +915,27 @@ def unfit(words=None, spoil=False, **changes):
     ("make", "message"),
     [
         (
-            lambda: explorer(tokens=["only", "these", "three"]),
-            r"the axis n has size 3 in tokens, but size 5 in Q, K, V",
+            lambda: MaskExplorer(["a"], np.eye(2)),
+            r"the axis n has size 1 in tokens, but size 2 in scores, scores, mask, mask",
         ),
-        (lambda: explorer(K=np.ones((5, 2))), r"the axis d_k has size 3 in Q, but size 2 in K"),
-        (lambda: explorer(query=5), r"query must be a position on the axis n, from 0 to 4, but is 5"),
-        (lambda: explorer(query=-1), r"from 0 to 4, but is -1"),
-        (lambda: explorer(tokens="black"), r"tokens"),
-        (lambda: explorer(V=np.full((5, 2), np.nan)), r"V needs finite numbers, but has NaN in it"),
-        (lambda: explorer(Q=np.full((5, 3), -np.inf)), r"Q needs finite numbers, but has infinity in it"),
-        (lambda: explorer(V=None), r"V needs numbers, but is None"),
-        (lambda: explorer(V=[[1], [1, 2]]), r"V needs the axes \(n, d_v\): .*inhomogeneous"),
-        (lambda: explorer(V=np.ones((5, 0))), r"V needs the axes \(n, d_v\), but has shape \(5, 0\)"),
-        (lambda: explorer(V=np.ones(5)), r"V needs the axes \(n, d_v\), but has shape \(5,\)"),
+        (lambda: MaskExplorer("ab", np.eye(2)), r"tokens"),
+        (lambda: NormExplorer([1, np.nan]), r"x needs finite numbers, but has NaN in it"),
+        (lambda: NormExplorer([1, -np.inf]), r"x needs finite numbers, but has infinity in it"),
+        (lambda: NormExplorer(None), r"x needs numbers, but is None"),
+        (lambda: notes_square(V=[[1], [1, 2]]), r"V needs the axes \(n, d_v\): .*inhomogeneous"),
+        (lambda: notes_square(V=np.ones((7, 0))), r"V needs the axes \(n, d_v\), but has shape \(7, 0\)"),
+        (lambda: notes_square(V=np.ones(7)), r"V needs the axes \(n, d_v\), but has shape \(7,\)"),
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2], temperature=0), r"above zero, but is 0"),
         (lambda: SoftmaxExplorer(["a", "b"], [1, 2], offset=np.nan), r"offset needs finite numbers, but has NaN"),
-        (lambda: ScalingExplorer([1, 2.5], np.ones((2, 5))), r"sizes needs whole numbers, but is \[1, 2.5\]"),
         (
             lambda: MaskExplorer(["a", "b"], np.eye(2), np.ones((2, 3), bool)),
             r"the axis n has size 2 in .*mask, but size 3 in mask",
         ),
         (lambda: MaskExplorer(["a", "b"], np.eye(2), [[0, -1e9]] * 2), r"mask needs True and False"),
-        (
-            lambda: UpdatePlane(["a"], "b", [0, 1], np.eye(2), [1], axes=["x", "y"], spots={"c": [0, 0]}),
-            r"the axis n has size 1 in tokens, scores, but size 2 in V",
-        ),
-        (lambda: heads_explorer(axes=list("abc")), r"the axis d_model has size 5 in known, .*W_O, but size 3 in axes"),
-        (lambda: heads_explorer(known=[[1.0] * 5]), r"known needs a dict"),
-        (lambda: heads_explorer(W_K=np.ones((2, 5, 2))), r"the axis n_heads has size 3 in W_Q.*, but size 2 in W_K"),
         (lambda: setattr(ParameterCounter(GPT3, "Small"), "d_k", 0), r"d_k"),
         (lambda: CostExplorer(GPT3, "175B", key_heads=7), r"divide the 96 heads of '175B', but is 7"),
-        (
-            lambda: training_explorer(steps=[0, 1, 2]),
-            r"the axis n_steps has size 3 in steps, but size 4 in losses, weights",
-        ),
         (lambda: OnlineSoftmax([1, 2], [1, 2], seen=3), r"seen must be from 1 to 2, but is 3"),
-        (lambda: CacheExplorer(13), r"n_tokens"),
-        (lambda: training_explorer(askers=[0]), r"the axis n_runs has size 2 in runs, weights, but size 1 in askers"),
-        (lambda: training_explorer(askers=[0, 3]), r"askers must be tokens, but is \[0, 3\]"),
         (lambda: GaugeExplorer(["a", "b"], np.eye(2), np.eye(2), power=np.inf), r"power"),
-        (lambda: BlocksExplorer([[1]], [[[2]]], apart=-0.1), r"apart must be from 0 to 1, but is -0.1"),
         (lambda: NewsExplorer(1.1), r"keeps must be from 0 to 1, but is 1.1"),
         (lambda: NewsExplorer(distance=41), r"distance must be from 1 to 40, but is 41"),
         (
@@ -1106,29 +988,29 @@ def test_what_does_not_fit_is_refused_with_its_sizes(make, message):
 
 
 def test_a_refused_change_leaves_the_figure_as_it_was():
-    figure = explorer()
+    figure = notes_square()
     before = figure.state()
     with pytest.raises(traitlets.TraitError):
-        figure.Q = np.ones((4, 3))
+        figure.V = np.eye(6)
     assert figure.state() == before
 
 
 def test_traits_change_together_inside_a_hold():
-    figure = explorer()
+    figure = notes_square(asked=6)
     with figure.hold_trait_notifications():
-        figure.tokens, figure.Q, figure.K, figure.V, figure.query = ["a", "b"], np.eye(2), np.eye(2), np.eye(2), 0
-    assert figure.weights.shape == (2, 2)
+        figure.K, figure.V, figure.asked, figure.written = np.eye(2), np.eye(2), 0, 2
+    assert figure.notes.tolist() == [[1, 0], [0, 1]]
 
 
 def test_traits_that_do_not_fit_together_are_all_taken_back():
-    figure = explorer()
+    figure = notes_square()
     before = figure.state()
-    with pytest.raises(traitlets.TraitError, match="axis n has size 2 in tokens, Q, but size 5 in K, V"):  # noqa: SIM117
+    with pytest.raises(traitlets.TraitError, match="the axis n has size 2 in K, but size 7 in V"):  # noqa: SIM117
         with figure.hold_trait_notifications():
-            figure.tokens, figure.Q, figure.query = ["a", "b"], np.eye(2, 3), 1
+            figure.K, figure.asked, figure.written = np.eye(2), 1, 2
     assert figure.state() == before
-    figure.query = 4
-    assert figure.state() == {**before, "query": 4}
+    figure.asked = 4
+    assert figure.state() == {**before, "asked": 4}
 
 
 def test_arguments_come_in_the_order_of_the_traits_and_no_more_than_these():
@@ -1147,12 +1029,12 @@ def test_arguments_come_in_the_order_of_the_traits_and_no_more_than_these():
 
 
 def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():
-    figure = explorer()
+    figure = MaskExplorer(["<b>a", "b"], np.eye(2))
     data, _ = figure._repr_mimebundle_()
     state = json.loads(re.search(r"<script[^>]*>(.*?)</script>", data["text/html"])[1])
     assert state == figure.state()
     assert "application/vnd.jupyter.widget-view+json" in data
-    assert data["text/plain"].startswith("Attention explorer: 'cat' attends to The ")
+    assert data["text/plain"] == "Mask explorer: 0 of 4 pairs hidden; 'b' attends to <b>a 0.27, b 0.73"
 
 
 def test_figures_formulas_and_explorables_use_the_same_colours():

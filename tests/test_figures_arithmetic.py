@@ -7,15 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import traitlets
-from examples import EACH, heads_explorer, notes_square, stepper, stirred, training_explorer
+from examples import EACH, notes_square, stepper, stirred
 from numpy.testing import assert_allclose
 
 from attn import (
     Tape,
     Trace,
-    causal_mask,
     decoder,
-    multi_head_attention,
     scaled_dot_product_attention,
     softmax,
     switch_off,
@@ -23,7 +21,6 @@ from attn import (
 from attn.course.recordings import read_recording
 from attn.figures import (
     AskShareReceive,
-    CacheExplorer,
     ClockExplorer,
     CostExplorer,
     HeadsWall,
@@ -32,8 +29,6 @@ from attn.figures import (
     OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
-    ScalingExplorer,
-    SenseExplorer,
     SoftmaxBackward,
     TodaysLayer,
     todays_layer,
@@ -49,18 +44,6 @@ from attn.positions import rotary, sinusoid
 def test_a_notebook_loads_a_module_in_which_no_name_is_given_twice(name):
     names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", EACH[name]._esm, re.MULTILINE)
     assert len(names) > 20 and [name for name in names if names.count(name) > 1] == []
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("n", "d_k", "d_v", "size"), [(2, 3, 5, 1), (5, 2, 3, 1), (7, 5, 2, 30)])
-def test_the_attention_explorer_computes_what_the_package_computes(js, causal, n, d_k, d_v, size):
-    rng = np.random.default_rng(0)
-    Q, K, V = size * rng.normal(size=(n, d_k)), size * rng.normal(size=(n, d_k)), rng.normal(size=(n, d_v))
-    found = js("attn.attention.attend", {"Q": Q, "K": K, "V": V, "causal": causal})
-    output, weights = scaled_dot_product_attention(Q, K, V, causal_mask(n) if causal else None)
-    assert_allclose(found["weights"], weights, atol=1e-12)
-    assert_allclose(found["output"], output, atol=1e-12)
-    assert_allclose(found["scores"], Q @ K.T, atol=1e-9)
 
 
 @pytest.mark.parametrize(("temperature", "offset"), [(1, 0), (0.1, 50), (5, -50), (0.1, 1000)])
@@ -143,23 +126,6 @@ def test_asking_three_times_computes_what_the_package_computes(js):
     assert_allclose(found["stops"][-1], figure.moved, atol=1e-5)
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize(("chosen", "size"), [(0, 1), (1, 7), (2, 1024)])
-def test_the_scaling_explorer_computes_softmax_and_its_slope(js, scaled, chosen, size):
-    scores = np.sqrt(size) * np.random.default_rng(3).normal(size=(3, 5))
-    figure = ScalingExplorer([1, 7, 1024], scores, chosen=chosen, scaled=scaled, key=3, nudge=-0.4)
-    found = js("attn.scaling.saturate", figure.state())
-    shown = np.array(figure.scores[chosen]) / (np.sqrt(size) if scaled else 1) - [0, 0, 0, 0.4, 0]
-    step = 1e-6 * np.eye(5)
-    slope = (softmax(shown + step) - softmax(shown - step)).T / 2e-6
-    assert_allclose(found["shown"], shown, atol=1e-12)
-    assert_allclose(found["weights"], softmax(shown), atol=1e-12)
-    assert_allclose(figure.weights, softmax(shown), atol=1e-12)
-    assert_allclose(found["jacobian"], slope, atol=1e-8)
-    assert_allclose(figure.jacobian, slope, atol=1e-8)
-    assert_allclose(found["trace"], 1 - np.sum(figure.weights**2), atol=1e-12)
-
-
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("n", [2, 5, 7])
 def test_the_mask_explorer_computes_what_the_package_computes(js, after, n):
@@ -177,42 +143,6 @@ def test_the_edge_of_a_mask_is_a_staircase_and_no_other_mask_has_one(js):
         assert js("attn.mask.aheadIn", np.tri(n, k=ahead, dtype=bool)) == ahead
     for other in (1 - np.eye(5), np.tri(5) - np.tri(5, k=-2), np.tri(5).T):
         assert js("attn.mask.aheadIn", other.astype(bool)) is None
-
-
-@pytest.mark.parametrize("n", [2, 3, 7])
-def test_the_update_plane_computes_what_the_package_computes(js, n):
-    rng = np.random.default_rng(6)
-    E, V, scores = rng.normal(size=2), rng.normal(size=(n, 2)), 3 * rng.normal(size=n)
-    found = js("attn.update_plane.move", {"E": E, "V": V, "scores": scores})
-    output, weights = scaled_dot_product_attention([[1.0]], scores[:, None], V)
-    assert_allclose(found["weights"], weights[0], atol=1e-12)
-    assert_allclose(found["delta"], output[0], atol=1e-12)
-    assert_allclose(found["moved"], E + output[0], atol=1e-12)
-
-
-@pytest.mark.parametrize("j", [0, 1, 2])
-def test_an_end_that_is_pulled_goes_as_near_as_one_weight_can_bring_it(js, j):
-    rng = np.random.default_rng(16)
-    E, V, scores, point = rng.normal(size=2), rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=2)
-    state = {"E": E, "V": V, "scores": scores}
-
-    def end_at(weight):  # the other weights keep their shares of what is left
-        others = softmax(np.where(np.arange(3) == j, -np.inf, scores))
-        weights = np.where(np.arange(3) == j, weight, (1 - weight) * others)
-        return js("attn.update_plane.path", E, V, weights)[j + 1]
-
-    assert js("attn.update_plane.weightAt", state, j, end_at(0.37)) == pytest.approx(0.37)
-    found = js("attn.update_plane.weightAt", state, j, point)
-    away = [np.linalg.norm(np.subtract(end_at(weight), point)) for weight in np.linspace(0, 1, 101)]
-    assert abs(np.clip(found, 0, 1) - np.argmin(away) / 100) <= 0.005
-    assert_allclose(end_at(1), E + V[j], atol=1e-12)
-    others = softmax(np.delete(scores, j))
-    for weight, given in [(0.3, scores), (0.9, scores), (0.9, scores + 9)]:
-        found = js("attn.update_plane.scoresFor", {"scores": np.minimum(given, 8)}, j, weight)
-        assert softmax(found)[j] == pytest.approx(weight, abs=0.002) and max(found) <= 8 and min(found) >= -4
-        if given is scores:
-            assert_allclose(np.delete(softmax(found), j), (1 - weight) * others, atol=0.002)
-            assert_allclose(np.delete(found, j), np.delete(scores, j), atol=0.005)
 
 
 def rotary_pair(pair, angle):
@@ -298,18 +228,6 @@ def test_the_norm_is_that_of_the_package_and_forgets_mean_and_spread(js, x):
     assert np.abs(wide).max() == pytest.approx(6) or not np.std(x)
 
 
-def test_the_heads_explorer_computes_what_the_package_computes(js):
-    figure = heads_explorer()
-    found = js("attn.heads.attendHeads", figure.state())
-    X = np.array([figure.known.get(token, np.zeros(5)) for token in figure.tokens])
-    matrices = [np.array(matrix) for matrix in (figure.W_Q, figure.W_K, figure.W_V, figure.W_O)]
-    output, weights = multi_head_attention(X, *matrices)
-    alone = [multi_head_attention(X, *(matrix[[head]] for matrix in matrices))[0] for head in range(3)]
-    assert_allclose(found["weights"], weights, atol=1e-12)
-    assert_allclose(found["updates"], alone, atol=1e-12)
-    assert_allclose(found["total"], output, atol=1e-12)
-
-
 def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     figure = EACH["gauge"]
     Q, K = (np.array(rows) * [2.0**power, *[1] * 4] for rows, power in [(figure.Q, 2), (figure.K, -2)])
@@ -318,14 +236,6 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(found[::2], [rows @ rows.T for rows in units], atol=1e-12)
     assert_allclose(found[1], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
-
-
-def test_the_blocks_explorer_adds_up_what_the_long_row_gives(js):
-    figure = EACH["blocks"]
-    found = js("attn.blocks.addUp", figure.state())
-    assert_allclose(found["total"], np.ravel(figure.mixtures) @ np.concatenate(figure.W_O), atol=1e-12)
-    assert_allclose(found["updates"], figure.updates, atol=1e-12)
-    assert_allclose(found["updates"][1], np.array(figure.mixtures[1]) @ figure.W_O[1], atol=1e-12)
 
 
 @pytest.mark.parametrize(("keeps", "score", "distance"), [(0.78, 10, 12), (1, 0, 40), (0, 3.5, 1)])
@@ -345,12 +255,6 @@ def test_the_news_explorer_says_what_arrives_of_a_changed_first_word(js, keeps, 
     assert_allclose(figure.shares, (left[-1], weights[0]), atol=1e-12)
 
 
-def test_the_training_explorer_lays_steps_on_a_logarithmic_axis(js):
-    steps = [0, 1, 10, 500]
-    found = js("(steps) => steps.map((step) => attn.training.across(steps, step))", steps)
-    assert_allclose(found, 300 * np.log1p(steps) / np.log1p(500), atol=1e-12)
-
-
 @pytest.mark.parametrize("shift", [0, 1000, -1000])
 def test_scores_that_come_one_by_one_give_what_softmax_gives_of_those_that_have_come(js, shift):
     scores, values = np.random.default_rng(15).normal(size=(2, 7)).round(3)
@@ -364,19 +268,6 @@ def test_scores_that_come_one_by_one_give_what_softmax_gives_of_those_that_have_
     assert [step["kept"] < 1 for step in steps[1:]] == (scores[1:] > np.maximum.accumulate(scores)[:-1]).tolist()
 
 
-def test_the_cache_explorer_counts_the_rows_and_pairs_of_all_steps(js):
-    for n in (1, 7, 12):
-        tables = [np.ones((i, i)) for i in range(1, n + 1)]
-        counted = {
-            "tokens": [sum(map(len, tables)), n],
-            "pairs": [sum(table.size for table in tables), n * (n + 1) // 2],
-        }
-        assert js("attn.cache.workOf", n) == counted
-        assert CacheExplorer(n).work == {part: tuple(counts) for part, counts in counted.items()}
-    (anew, kept), (pairs, once) = js("attn.cache.workOf", 1024).values()
-    assert (anew / kept, pairs / once) == (512.5, 683.0), "as the chapter has it"
-
-
 @pytest.mark.parametrize("size", [0.5, 3])
 def test_what_passes_back_through_softmax_is_measured_by_small_steps(js, size):
     scores, gradient = size * np.random.default_rng(16).normal(size=(2, 5)).round(3)
@@ -387,35 +278,6 @@ def test_what_passes_back_through_softmax_is_measured_by_small_steps(js, size):
     assert_allclose(SoftmaxBackward(list("abcde"), scores, gradient).at_scores, slope, atol=1e-8)
     assert_allclose(found["weights"], softmax(scores), atol=1e-12)
     assert found["average"] == pytest.approx(softmax(scores) @ gradient, abs=1e-12)
-
-
-def test_a_dot_points_to_the_corner_of_the_largest_cosine(js):
-    figure = EACH["senses"]
-    cosines = np.array(figure.cosines)
-    corners = [js("attn.senses.pointOf", corner) for corner in np.eye(3)]
-    assert_allclose(np.linalg.norm(corners, axis=1), 1)
-    points = np.array([[js("attn.senses.pointOf", row) for row in rows] for rows in cosines])
-    assert_allclose(points, cosines @ corners, atol=1e-12)
-    assert (np.argmax(points @ np.transpose(corners), axis=-1) == cosines.argmax(axis=-1)).all()
-    figure = SenseExplorer(read_recording("minilm")["runs"]["mole phrases"], layer=6)
-    assert figure.nearest == ["animal", "chemistry", "animal"] and figure.meant == ["animal", "chemistry", "skin"]
-
-
-@pytest.mark.parametrize("heights", [[100, 99, 100, 5], [180] * 5, [0, 0, 0], np.linspace(0, 180, 20).tolist(), [7]])
-def test_labels_of_curves_are_moved_apart_in_their_order_and_none_beyond_the_bottom(js, heights):
-    found = js("attn.training.apart", heights, 16, 180)
-    order = np.argsort(heights, kind="stable")
-    assert np.diff(np.array(found)[order]).min(initial=999) >= min(16, 180 / max(1, len(heights) - 1)) - 1e-9
-    assert max(found) <= 180
-
-
-def test_arcs_come_with_a_curve_of_the_word_that_each_run_ends_with(js):
-    figure = training_explorer()
-    curves = js("attn.training.curvesOf", figure.state())
-    weights = np.array(figure.weights)
-    best = weights[:, -1].argmax(axis=1)
-    assert [curve["name"] for curve in curves] == [figure.tokens[word] for word in best]
-    assert_allclose([curve["points"] for curve in curves], [run[:, word] for run, word in zip(weights, best)])
 
 
 def mulberry32(seed):

@@ -42,20 +42,16 @@ models = [learn(seed) for seed in each(range(5))]
 """
 
 
-EXPLORER = """from attn.figures import AttentionExplorer
+EXPLORER = """from attn.figures import SoftmaxExplorer
 
-explorer = AttentionExplorer(["The", "black", "cat", "ate", "fish"],
-                             [[0.1, 0.2], [0.9, 0.1], [0.4, 0.5], [0.3, 0.9], [0.7, 0.2]],
-                             [[0.2, 0.1], [1.0, 0.3], [0.4, 0.8], [0.1, 0.6], [0.5, 0.5]],
-                             [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5], [0.2, 0.8]], query=2)
+explorer = SoftmaxExplorer(["cat", "ate", "fish"], [1.0, 0.5, -2.0], knobs=True)
 explorer"""
-WEIGHTS = """word = explorer.query
-for token, weight in zip(explorer.tokens, explorer.weights[word]):
-    print(f"{explorer.tokens[word]} gives {token:<6} {weight:.3f}")"""
-KNOB = """from ipywidgets import IntSlider, link
+WEIGHTS = """for token, weight in zip(explorer.tokens, explorer.weights):
+    print(f"{token:<6} {weight:.3f}")"""
+KNOB = """from ipywidgets import FloatSlider, link
 
-knob = IntSlider(description="word", max=4)
-link((explorer, "query"), (knob, "value"))
+knob = FloatSlider(description="divide by", min=0.1, max=5)
+link((explorer, "temperature"), (knob, "value"))
 knob"""
 
 
@@ -299,26 +295,20 @@ def test_a_figure_and_python_move_each_other(opened):
     run(page)
     cell = page.locator(".jp-Notebook-cell").nth
     figure = cell(0).locator(".attn-explorable")
-    figure.get_by_role("slider", name="q₁").focus()
-    page.keyboard.press("End")
-    figure.get_by_label("itself and earlier words").click()
+    held = figure.get_by_role("slider", name="score of fish")
+    held.press("Shift+ArrowRight")
+    temperature = figure.get_by_role("slider", name="temperature")
+    temperature.press("End")
     page.wait_for_function("document.querySelectorAll('.jp-Notebook-ExecutionIndicator[data-status=idle]').length")
 
-    shown = figure.locator(".attn-pattern .attn-chosen .attn-cell").all_text_contents()
-    said = read(page, 1, cell(1).locator(".jp-OutputArea-output"), "fish   0.000")
-    assert [line.split()[0:3:2] for line in said.splitlines()] == [
-        ["cat", word] for word in ("The", "black", "cat", "ate", "fish")
-    ]
+    weight = held.get_attribute("aria-valuetext").removeprefix("score −1.50, weight ")
+    said = read(page, 1, cell(1).locator(".jp-OutputArea-output"), f"fish   {weight}")
     weights = [float(line.split()[-1]) for line in said.splitlines()]
-    assert weights[:3] == pytest.approx([float(weight) for weight in shown[:3]], abs=0.006)
-    assert sum(weights[:3]) == pytest.approx(1, abs=0.002) and weights[3:] == [0, 0]
+    assert sum(weights) == pytest.approx(1, abs=0.002) and weights == sorted(weights, reverse=True)
 
     knob = cell(2).locator(".noUi-handle")
-    knob.focus()
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_function(
-        "[...document.querySelectorAll('.attn-chosen th')].some((name) => name.textContent === 'black')"
-    )
+    knob.press("ArrowLeft")
+    page.wait_for_function("document.querySelector('.attn-knobs input').value === '4.9'")
 
 
 def test_a_solution_sets_its_formulas_when_it_is_opened(opened):
