@@ -68,7 +68,7 @@ compiler: .venv/installed
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet ziglang==0.17.1
 
 kernel: compiler
-	$(BIN)/python -m book.kernel attn/figures/smollm2.wasm
+	$(BIN)/python -m book.kernel attn_course/figures/engines/smollm2.wasm
 
 book: .venv/installed
 	$(BIN)/python -m book.build

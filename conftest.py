@@ -18,9 +18,9 @@ import matplotlib
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from attn.course.minilm import read_minilm
-from attn.course.smollm2 import read_smollm2
 from attn.threads import ONE_THREAD
+from attn_course.minilm import read_minilm
+from attn_course.smollm2 import read_smollm2
 from book import build
 from book import execute as notebooks
 from book.pdf import find_chromium

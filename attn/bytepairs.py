@@ -1,8 +1,6 @@
 """Byte-pair encoding: a text as tokens, which are the pieces of words that a text has most often."""
 
-import functools
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from functools import cached_property
 from itertools import pairwise
@@ -45,7 +43,7 @@ class Tokenizer:
     """
 
     def __init__(self, characters, joins):
-        self.characters, self.joins = list(characters), _pairs(joins)
+        self.characters, self.joins = list(characters), pairs_of(joins)
         self.words = (UNKNOWN, *self.characters, *(first + second for first, second in self.joins))
         self._known = {}
 
@@ -87,77 +85,8 @@ class Tokenizer:
         return [self._tokens.get(part, 0) for part in parts]
 
 
-SEEN = {*range(33, 127), *range(161, 173), *range(174, 256)}
-SPELLING = {byte: 256 + number for number, byte in enumerate(sorted({*range(256)} - SEEN))}
-BACK = {chr(SPELLING.get(byte, byte)): byte for byte in range(256)}
-
-
-class ByteTokenizer(Tokenizer):
-    """Turns text into tokens of bytes and back, as SmolLM2 does; each digit is a token of its own.
-
-    Parameters
-    ----------
-    words : list of str
-        The bytes of each token, a character for each.
-    joins : list of (str, str)
-        The pairs of neighbours that become one token, in the order in which they were learned.
-    marks : list of str
-        The words that are in a text as they are, such as <|endoftext|>.
-
-    Notes
-    -----
-    Radford et al. 2019. A byte is written as it is in Latin-1, and where nobody sees it there as one of the characters
-    that follow: a space is Ġ. A byte that is no token is left out. Of two marks that begin alike, the longest is taken.
-    """
-
-    def __init__(self, words, joins, marks):
-        if isinstance(words, dict) or not all(isinstance(word, str) for word in words):
-            raise TypeError("words are a list of texts in the order of their tokens")
-        self.words, self.joins = tuple(words), _pairs(joins)
-        joined = [(mark, "mark") for mark in marks] + [("".join(pair), "joined word") for pair in self.joins]
-        if missing := [(word, kind) for word, kind in joined if word not in self._tokens]:
-            raise ValueError(f"the {missing[0][1]} {missing[0][0]!r} is not among the words")
-        self._known = {mark: [self.words.index(mark)] for mark in sorted(filter(None, marks), key=len, reverse=True)}
-        self._marks = re.compile(
-            f"({'|'.join(map(re.escape, self._known)) or '(?!)'})"
-        )  # with no marks, nothing is one
-        self._marked = frozenset(self._known)
-
-    @cached_property
-    def _tokens(self):
-        return {word: token for token, word in enumerate(self.words)}
-
-    def decode(self, tokens):
-        """Return the text of tokens, array_like of int, shape (n,); what is no whole character is \ufffd."""
-        return b"".join(map(self._bytes_of, self._words_of(tokens))).decode(errors="replace")
-
-    def _bytes_of(self, word):
-        as_it_is = word in self._marked or not BACK.keys() >= {*word}
-        return word.encode() if as_it_is else bytes(BACK[letter] for letter in word)
-
-    def _pieces(self, text):
-        for number, part in enumerate(self._marks.split(text)):
-            if number % 2:
-                yield part
-            else:
-                for piece in _pattern_of_bytes().findall(part):
-                    yield piece.encode().decode("latin-1").translate(SPELLING)
-
-    def _numbers(self, parts):
-        return [self._tokens[part] for part in parts if part in self._tokens]
-
-
-@functools.cache
-def _pattern_of_bytes():
-    """Return what cuts a text into pieces before it becomes bytes: GPT-2's pattern, with digits apart."""
-    others = filter(lambda character: unicodedata.category(character) in ("Nl", "No"), map(chr, range(0x20000)))
-    digits, spaces = r"\d" + "".join(others), r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-    letter, other = rf"[^\W_{digits}]", rf"(?:_|[^\w{spaces}])"
-    space = rf"[{spaces}]+(?![^{spaces}{digits}])|[{spaces}]+"  # the last one before a word belongs to it
-    return re.compile(rf"'(?:s|t|re|ve|m|ll|d)| ?{letter}+|[{digits}]| ?{other}+|{space}")
-
-
-def _pairs(joins):
+def pairs_of(joins):
+    """Return joins as tuples, or say which is no pair of texts."""
     pairs = [pair if isinstance(pair, str) else tuple(pair) for pair in joins]
     if wrong := [pair for pair in pairs if isinstance(pair, str) or list(map(type, pair)) != [str, str]]:
         raise TypeError(f"a join is a pair of texts, (first, second), but there is {wrong[0]!r}")

@@ -77,7 +77,7 @@ def generate(
         If the arguments contradict each other or the model, or logits are no scores of tokens.
     """
     tokens = as_tokens(tokens)
-    n = _length(config, tokens, n_new, stop)
+    n = length_of(config, tokens, n_new, stop)
     if mask is not None and not as_mask(mask, tokens.shape)[..., -1].all():
         raise ValueError("writing goes on from the last column: padding stands on the left, but this mask ends in it")
     options = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}
@@ -93,43 +93,7 @@ def generate(
     return tokens
 
 
-def continue_text(
-    params, config, tokenizer, text, n_new, *, temperature=0.0, top_k=None, top_p=None, rng=None, stop=None
-):
-    """Continue a text and hand out each token when it is written.
-
-    Parameters
-    ----------
-    params, config
-        As for `generate`.
-    tokenizer : Tokenizer
-        As in `attn.bytepairs`.
-    text : str
-    n_new : int
-        How many tokens to write at most.
-    temperature, top_k, top_p, rng
-        As for `generate`.
-    stop : int, optional
-        The token that ends a text; it is not handed out.
-
-    Yields
-    ------
-    piece : str
-        The text of one token; \ufffd where it is a part of a character.
-    probability : float
-        What the model gives to this token among all, before `temperature`, `top_k` and `top_p` change it.
-    """
-    cache, new = Cache(), as_tokens(tokenizer.encode(text))
-    _length(config, new, n_new, stop)
-    for _ in range(n_new):
-        (logits,) = decoder(params, config, new, cache=cache, last=True)
-        new = draw(logits, rng, temperature, top_k, top_p)[None]
-        if new[0] == stop:
-            return
-        yield tokenizer.decode(new), float(softmax(logits)[new[0]])
-
-
-def _length(config, tokens, n_new, stop):
+def length_of(config, tokens, n_new, stop):
     """Return how many tokens a text will have, or say why it cannot be continued so."""
     n = tokens.shape[-1] + as_size("n_new", n_new, 0)
     if tokens.shape[-1] == 0:

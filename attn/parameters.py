@@ -337,22 +337,6 @@ def share_of_pairs(config, n_tokens):
     return pairs / (pairs + matrices)
 
 
-def _llama(vocab_size, **sizes):
-    """A released model of 2023 or 2024: nothing in it has a bias."""
-    return TransformerConfig(
-        vocab_size=vocab_size, positions="rotary", norm_type="rms", activation="swiglu", biases="none",
-        unembedding="separate", epsilon=1e-5, **sizes,
-    )  # fmt: skip
-
-
-# From the config.json of each release.
-RELEASED = {
-    "Llama 2 7B": _llama(32_000, d_model=4096, n_heads=32, n_layers=32, d_ff=11_008),
-    "Mistral 7B": _llama(32_000, d_model=4096, n_heads=32, n_layers=32, d_ff=14_336, n_key_heads=8),
-    "Llama 3 8B": _llama(128_256, d_model=4096, n_heads=32, n_layers=32, d_ff=14_336, n_key_heads=8),
-}
-
-
 def _gpt3(n_layers, d_model, n_heads, d_k):
     return TransformerConfig(
         vocab_size=50_257, d_model=d_model, n_heads=n_heads, n_layers=n_layers, d_k=d_k, n_positions=2_048

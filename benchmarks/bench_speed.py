@@ -18,9 +18,9 @@ from attn import (
     init_transformer,
     scaled_dot_product_attention,
 )
-from attn.course.released import installed
 from attn.generation import Cache
 from attn.training import cross_entropy, train
+from attn_course.released import installed
 
 torch.set_num_threads(1)
 LENGTHS = [512, 1024, 2048, 4096]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from attn.figures.smollm2_reader import model_file
+from attn_course.figures.smollm2_reader import model_file
 
 from . import ROOT
 from .execute import ChapterFailed, digest, fill_cache
@@ -20,7 +20,16 @@ PAGES = BUILD / "html"
 PDF = BUILD / "attention-worked-out.pdf"
 ALONE = FileLock(BUILD / "lock", timeout=0)
 NOT_BUILT = "The book was not built: see the warnings above."
-MADE_FROM = ("chapters/*.*", "attn/**/*.*", "book/*.*", "_*.yml", "*.bib", "*.txt", "pyproject.toml")
+MADE_FROM = (
+    "chapters/*.*",
+    "attn/*.py",
+    "attn_course/**/*.*",
+    "book/*.*",
+    "_*.yml",
+    "*.bib",
+    "*.txt",
+    "pyproject.toml",
+)
 
 
 def sources():

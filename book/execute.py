@@ -19,8 +19,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from PIL import Image, ImageColor
 
-from attn.course.plots import COLORS, MINUS, NEUTRAL, PLUS
 from attn.threads import ONE_THREAD
+from attn_course.plots import COLORS, MINUS, NEUTRAL, PLUS
 
 from . import ROOT, chapters
 
@@ -70,7 +70,7 @@ def digest(*patterns):
 
 def cache_folder():
     """Return the folder of the cache for the code that chapters run on; jupyter-cache itself knows only their cells."""
-    package = ("attn/**/*.py", "attn/**/*.mplstyle", "attn/**/*.yml", "attn/data/**/*.*")
+    package = ("attn/*.py", "attn_course/**/*.py", "attn_course/*.mplstyle", "attn_course/data/**/*.*")
     return ROOT / "_build" / ".jupyter_cache" / digest(*package, "book/draw.py", "requirements.txt")[:16]
 
 

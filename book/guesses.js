@@ -1,4 +1,4 @@
-// Guesses: the reader is asked before a result (attn/figures/guess.js), which is hidden from the eye until something has
+// Guesses: the reader is asked before a result (attn_course/figures/guess.js), which is hidden from the eye until something has
 // been said. Search and print find it all the same, and without JavaScript nothing is hidden.
 
 const SHOW_ALL = "attention-worked-out: show all"; // a wish, not a record: who forgets the guesses keeps it

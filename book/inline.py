@@ -4,7 +4,7 @@ import re
 from itertools import count
 from xml.etree import ElementTree
 
-from attn.figures import read_source
+from attn_course.figures import read_source
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 PICTURE = re.compile(r'<img [^>]*src="[^"]*_images/([0-9a-f]{64}\.svg)"[^>]*>')  # drawn by a cell

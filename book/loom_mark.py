@@ -5,7 +5,7 @@
 
 THREADS = (10, 27, 44)  # of three words, the last of which looks at all of them
 SECONDS = 4
-INK = {  # of attn/figures/figures.css, which the pages have
+INK = {  # of attn_course/figures/figures.css, which the pages have
     "q": "var(--attn-query)",
     "k": "var(--attn-key)",
     "v": "var(--attn-value)",

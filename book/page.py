@@ -10,15 +10,16 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from attn.figures import brought_scripts, figure_scripts, light, shared_script
-from attn.figures.press_train import TRAINER
-from attn.figures.smollm2_reader import smollm2_scripts
+from attn_course.figures import brought_scripts, figure_scripts, light, shared_script
+from attn_course.figures.press_train import TRAINER
+from attn_course.figures.smollm2_reader import smollm2_scripts
 
+from . import ROOT
 from .build import PDF
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
-PARTS = ["progress", "guesses", "exercises"]  # of the script of all pages, after the explorables
+PARTS = ["book/progress.js", "book/guesses.js", "attn_course/exercises.js"]  # of all pages, after the explorables
 
 
 def name_place(record):
@@ -68,7 +69,7 @@ class Captions(SphinxTransform):
 
 def page_scripts():
     """Return by its place in _static the text of each script of the pages, made light."""
-    parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    parts = [(ROOT / name).read_text(encoding="utf-8") for name in PARTS]
     scripts = {
         **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
         "explorables.js": shared_script("(() => {", *parts, "})();"),

@@ -1,8 +1,8 @@
 """Scripts that measure what takes too long for a page, each run once: `python -m recordings copying`.
 
 A script trains models of several kinds, each from several seeds, and what comes out is written into
-attn/data/recordings. For that, and so that the beginning can be measured again (tests/test_recordings.py), a script, or
-one of the studies of toys.py, has
+attn_course/data/measured. For that, and so that the beginning can be measured again (tests/test_recordings.py), a
+script, or one of the studies of toys.py, has
 
 - `SOURCE`, what the models are trained on;
 - `KINDS`, by name what makes a kind; `SEEDS`; `EVERY`, the steps between two measurements;

@@ -4,7 +4,7 @@ import sys
 import time
 from importlib import import_module
 
-from attn.course.recordings import write_recording
+from attn_course.measured import write_measured
 from recordings import toys
 
 
@@ -20,4 +20,4 @@ if __name__ == "__main__":
         for kind, how in script.KINDS.items()
     }
     about = {"source": script.SOURCE, "licence": "CC BY 4.0", "start": start, "every": script.EVERY}
-    write_recording(name.split(".")[-1], script.__file__, runs, **about)
+    write_measured(name.split(".")[-1], script.__file__, runs, **about)

@@ -3,20 +3,20 @@
     .venv/bin/python -m recordings key_spaces
 
 trains ten translators of each kind until they translate nearly without error, and writes
-attn/data/recordings/key_spaces.json. The kinds differ in one thing: by how much their embeddings are multiplied before
-training begins.
+attn_course/data/measured/key_spaces.json. The kinds differ in one thing: by how much their embeddings are multiplied
+before training begins.
 """
 
 import numpy as np
 
 from attn import Tape, Trace, TransformerConfig, decoder, encoder, init_transformer
-from attn.course.corpora import apples
-from attn.course.recordings import mean_losses
 from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
+from attn_course.corpora import apples
+from attn_course.measured import mean_losses
 
-SOURCE = "the toy translations attn.course.corpora.apples, seed 0"
+SOURCE = "the toy translations attn_course.corpora.apples, seed 0"
 STEPS, EVERY, SEEDS = 600, 150, range(10)
 KINDS = {"1": (1,), "0.02": (0.02,)}  # by how much the embeddings are multiplied
 CORPUS = apples(np.random.default_rng(0))

@@ -3,7 +3,7 @@
     .venv/bin/python -m recordings positions
 
 trains five models of each kind on texts of 16 letters, tests them on texts of 16 and of 32, and writes
-attn/data/recordings/positions.json.
+attn_course/data/measured/positions.json.
 """
 
 from functools import partial
@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from attn import Forbid, Tape, decoder, encoder, init_transformer
-from attn.course.recordings import mean_losses
 from attn.training import cross_entropy, train
+from attn_course.measured import mean_losses
 from recordings import toy
 
 SOURCE = "random letters"

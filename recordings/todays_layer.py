@@ -2,7 +2,7 @@
 
     .venv/bin/python -m recordings todays_layer
 
-trains five models of each kind at each of three learning rates, and writes attn/data/recordings/todays_layer.json.
+trains five models of each kind at each of three learning rates, and writes attn_course/data/measured/todays_layer.json.
 """
 
 import itertools
@@ -12,12 +12,12 @@ from functools import partial
 import numpy as np
 
 from attn import TransformerConfig, decoder, init_transformer
-from attn.course import novels
-from attn.course.recordings import mean_losses
 from attn.training import cross_entropy, train
+from attn_course import novels
+from attn_course.measured import mean_losses
 from recordings import gradients
 
-SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md"
+SOURCE = "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md"
 EVERY, SEEDS, STEPS = 50, range(5), 600
 RATES = (3e-3, 9e-3, 2.7e-2)
 LENGTH, ROWS = 64, 8

@@ -2,7 +2,7 @@
 
     .venv/bin/python -m recordings copying
 
-trains the models of one of them, and writes attn/data/recordings/copying.json.
+trains the models of one of them, and writes attn_course/data/measured/copying.json.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from attn import Forbid, Tape, Trace, causal_mask, decoder, encoder, hold, init_transformer, multi_head_attention
-from attn.course.corpora import coreference, fortunes, repeated, tales
-from attn.course.recordings import mean_losses
 from attn.layers import embedding, feed_forward, layer_norm, linear
 from attn.training import batches, cross_entropy, train
+from attn_course.corpora import coreference, fortunes, repeated, tales
+from attn_course.measured import mean_losses
 from recordings import gradients, share_right, toy
 
 STUDIES = {}  # by name, each with what a script of its own would have
@@ -69,7 +69,7 @@ def learn(lesson, every, seed, *kind, n_taken=None):
 
 # --- rows that repeat themselves, for chapter 15 ---------------------------------------------------------------------
 
-ROWS, TEST = "the toy rows attn.course.corpora.repeated", repeated(np.random.default_rng(99), 200)
+ROWS, TEST = "the toy rows attn_course.corpora.repeated", repeated(np.random.default_rng(99), 200)
 WIDE = {"n_layers": 1, "n_heads": 16, "d_k": 20, "max_distance": 19}  # an embedding for each distance
 COPYING = {  # sizes, steps, learning rate, distances at which layer 1 may not look back
     "one layer": ({"n_layers": 1}, 3000, 3e-3, []),
@@ -201,7 +201,7 @@ AT_IT = np.arange(10) == 7  # where "it" stands
 ATTENDING = {"1": (1, 64, 8000), "1, wide MLP": (1, 192, 8000), "2": (2, 64, 2000)}  # layers, width of the MLP, steps
 
 
-@study("the toy sentences attn.course.corpora.coreference, seed 0", ATTENDING, every=100)
+@study("the toy sentences attn_course.corpora.coreference, seed 0", ATTENDING, every=100)
 def learning_to_attend(n_layers, d_ff, steps):
     """One layer of attention and two, trained to the end: the shares right on sentences seen and on new ones."""
     config = toy(vocab_size=len(NOUNS.words), n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="sinusoid")
@@ -227,7 +227,7 @@ TALES, HE_OR_SHE, SAD_OR_GLAD = tales(np.random.default_rng(0)), 9, 11  # places
 SMALL = {"1 layer, no MLP": (1, 0), "1 layer, MLP": (1, 64), "2 layers, no MLP": (2, 0), "2 layers, MLP": (2, 64)}
 
 
-@study("the toy tales attn.course.corpora.tales, seed 0", SMALL, every=25, n_models=10)
+@study("the toy tales attn_course.corpora.tales, seed 0", SMALL, every=25, n_models=10)
 def small_tales(n_layers, d_ff):
     """One layer and two, with and without an MLP: on new tales, the loss and the shares right of two words."""
     config = toy(vocab_size=len(TALES.words), n_heads=2, n_layers=n_layers, d_ff=d_ff, positions="relative")
@@ -257,7 +257,7 @@ DEPTHS = {
 }
 
 
-@study("the toy sentences attn.course.corpora.fortunes, seed 0", DEPTHS, every=50)
+@study("the toy sentences attn_course.corpora.fortunes, seed 0", DEPTHS, every=50)
 def depth(n_layers, way, warm_up, rate):
     """Outputs that are added or not, normalised before or after: how often the two words that can be known are right in
     sentences not seen."""

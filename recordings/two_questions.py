@@ -2,7 +2,7 @@
 
     .venv/bin/python -m recordings two_questions
 
-trains five models of each kind, and writes attn/data/recordings/two_questions.json.
+trains five models of each kind, and writes attn_course/data/measured/two_questions.json.
 """
 
 from functools import partial
@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 
 from attn import Tape, Trace, decoder, init_transformer
-from attn.course.corpora import two_relations
-from attn.course.recordings import mean_losses
 from attn.layers import linear
 from attn.training import batches, cross_entropy, train
 from attn.transformer import init_linear
+from attn_course.corpora import two_relations
+from attn_course.measured import mean_losses
 from recordings import toy
 
-SOURCE = "the toy rows attn.course.corpora.two_relations, seed 0; many rows: seeds 0 to 15"
+SOURCE = "the toy rows attn_course.corpora.two_relations, seed 0; many rows: seeds 0 to 15"
 EVERY, SEEDS = 100, range(5)
 KINDS = {f"{n}": (n,) for n in (1, 2, 4)}  # how many heads
 KINDS |= {f"{n}, no MLP": (n, 0) for n in (1, 2, 4)}

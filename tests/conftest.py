@@ -7,10 +7,10 @@ import pytest
 import quickjs
 from hands import bring
 
-from attn.course import novels
-from attn.figures import brought_scripts, figure_scripts, light, read_source, shared_script
-from attn.figures.press_train import TRAINER
-from attn.figures.smollm2_reader import smollm2_scripts
+from attn_course import novels
+from attn_course.figures import brought_scripts, figure_scripts, light, read_source, shared_script
+from attn_course.figures.press_train import TRAINER
+from attn_course.figures.smollm2_reader import smollm2_scripts
 
 LOOKS = Path(__file__).parent / "looks"
 

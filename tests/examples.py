@@ -4,8 +4,8 @@ import numpy as np
 from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, unfold, words
 
 from attn import TransformerConfig, causal_mask, init_transformer
-from attn.course.recordings import read_recording
-from attn.figures import (
+from attn.parameters import GPT3
+from attn_course.figures import (
     AskShareReceive,
     AskThreeTimes,
     ClockExplorer,
@@ -32,7 +32,7 @@ from attn.figures import (
     TodaysLayer,
     WalkExplorer,
 )
-from attn.parameters import GPT3
+from attn_course.measured import read_measured
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
 CELL, TOKEN = "button.attn-cell", ".attn-token"
@@ -70,7 +70,7 @@ def ask_share_receive(K, V, **changes):
 
 
 def head_guess(**changes):
-    return HeadGuess(read_recording("minilm_patterns"), read_recording("minilm"), **changes)
+    return HeadGuess(read_measured("minilm_patterns"), read_measured("minilm"), **changes)
 
 
 def notes_square(**changes):
@@ -115,7 +115,7 @@ def one_of_each():
         ),
         "todays_layer": TodaysLayer(),
         "smollm2_reader": SmolLM2Reader([("The <b>capital", "The river")]),  # alive in test_smollm2_reader.py
-        "wall": HeadsWall(read_recording("smollm2_wall")),
+        "wall": HeadsWall(read_measured("smollm2_wall")),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
     }
 

@@ -1,10 +1,6 @@
 """Softmax, masks, attention and its gradient: against PyTorch, differences and properties."""
 
-import ast
-import subprocess
-import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import attn
 from attn import Tape, blockwise_attention, causal_mask, online_softmax, scaled_dot_product_attention, softmax
 from attn.attention import weighted_sum
 from attn.checks import as_tokens
@@ -444,40 +439,6 @@ def test_tables_too_large_for_one_piece_are_the_same_piece_by_piece(shape):
 def test_a_single_number_has_no_softmax():
     with pytest.raises(ValueError, match="a single number"):
         softmax(3.0)
-
-
-# --- the package ---------------------------------------------------------------------------------
-
-
-def test_the_package_and_its_modules_need_numpy_and_threadpoolctl_alone():
-    names = [path.stem for path in Path(attn.__file__).parent.glob("[!_]*.py")]
-    imports = "".join(f"import attn.{name}\n" for name in names)
-    code = f"import sys\nbefore = set(sys.modules)\n{imports}print(*sorted(set(sys.modules) - before))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
-    rooms = {name.partition(".")[0] for name in loaded.split()} - sys.stdlib_module_names
-    assert rooms == {"attn", "numpy", "threadpoolctl"} and "attn.course" not in loaded.split()
-
-
-# Each module may import from those before it, and the rooms from the package, in this order.
-ORDER = [
-    *["checks", "threads", "memory", "tape", "rows", "attention", "blockwise", "layers", "heads", "positions"],
-    *["parameters", "interventions", "transformer", "generation", "bytepairs", "training", "course", "figures"],
-]
-
-
-def test_modules_import_only_from_those_above_them():
-    folder = Path(attn.__file__).parent
-    paths = [path for path in folder.rglob("*.py") if path != folder / "__init__.py"]
-    names = [path.relative_to(folder).parts[0].removesuffix(".py") for path in paths]
-    assert set(names) == set(ORDER)
-    for path, name in zip(paths, names):
-        modules = [
-            node.module or ""
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.ImportFrom)
-        ]
-        used = {module.split(".")[1] for module in modules if module.startswith("attn.")} - {name}
-        assert used <= set(ORDER[: ORDER.index(name)]), (name, used)
 
 
 # --- a block at a time ---------------------------------------------------------------------------

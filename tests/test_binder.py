@@ -14,8 +14,8 @@ LOCKED = re.compile(r"(\S+==.+?)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 PYTHON = re.fullmatch(r"python-(\d+\.\d+)\s*", (build.ROOT / "binder/runtime.txt").read_text(encoding="utf-8"))[1]
 
 READ_MODELS = """
-from attn.course.minilm import read_minilm
-from attn.course.smollm2 import read_smollm2
+from attn_course.minilm import read_minilm
+from attn_course.smollm2 import read_smollm2
 read_minilm(), read_smollm2()
 """
 

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from hands import page_of
 
-from attn.figures import read_source
+from attn_course.figures import read_source
 from book import build, ledger, name_of, number_of
 from book.formulas import colour_symbols, typeset
 from book.loom_mark import PARTS, WHOLE

@@ -5,8 +5,9 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn.bytepairs import PIECES, SPELLING, UNKNOWN, ByteTokenizer, Tokenizer, join, learn
-from attn.course.novels import CONFIG, read_text, read_tokenizer
+from attn.bytepairs import PIECES, UNKNOWN, Tokenizer, join, learn
+from attn_course.novels import CONFIG, read_text, read_tokenizer
+from attn_course.released_tokens import SPELLING, ByteTokenizer
 
 
 def test_the_neighbours_that_stand_together_most_often_are_joined_first():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from attn import scaled_dot_product_attention
-from attn.course import checks_for_yours
-from attn.course.checks_for_yours import (
+from attn.positions import rotary
+from attn_course import checks_for_yours
+from attn_course.checks_for_yours import (
     D,
     N,
     check_attention,
@@ -19,7 +20,6 @@ from attn.course.checks_for_yours import (
     report,
     turned,
 )
-from attn.positions import rotary
 
 
 def softmax(scores, axis=-1):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attn.course.corpora import DIRTY, TIRED, apples, coreference, fortunes, lower_case, repeated, tales, two_relations
+from attn_course.corpora import DIRTY, TIRED, apples, coreference, fortunes, lower_case, repeated, tales, two_relations
 
 CORPORA = {
     "coreference": (coreference, "sentences"),

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from bs4 import BeautifulSoup
 
-from attn.course.plots import COLORS, heatmap, name_axes
+from attn_course.plots import COLORS, heatmap, name_axes
 from book.draw import NARROW, SMALLEST
 from book.draw import draw as draw_twice
 from book.inline import drawings, place_pictures
@@ -22,7 +22,7 @@ def drawn():
         page = place_pictures(f'<img alt="{alt}" src="../_images/{NAME}" />', {NAME: draw_twice(figure)})
         return BeautifulSoup(page, "html.parser").find_all("svg")
 
-    with plt.style.context("attn.course.style"):
+    with plt.style.context("attn_course.style"):
         yield draw
     plt.close("all")
 

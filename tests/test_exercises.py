@@ -7,9 +7,9 @@ import nbformat
 import numpy as np
 import pytest
 
-from attn.course.exercises import Waiting, check, rule_of
-from attn.figures import FOLDER, shared_script
-from book import chapters
+from attn_course.exercises import Waiting, check, rule_of
+from attn_course.figures import shared_script
+from book import ROOT, chapters
 from book.execute import exercises, read
 from book.page import PARTS
 from book.prose import printed
@@ -81,7 +81,7 @@ def test_a_judge_in_python_may_say_how_far_off_an_answer_is(says):
 
 
 def test_what_it_says_is_html_in_a_notebook_so_that_lines_break_between_words(kernel, tmp_path):
-    code = "from attn.course.exercises import check\ncheck(5, 4, 'It must be < 5.')"
+    code = "from attn_course.exercises import check\ncheck(5, 4, 'It must be < 5.')"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     nbformat.write(notebook, tmp_path / "one.ipynb")
     (output,) = kernel(tmp_path / "one.ipynb").cells[0].outputs
@@ -91,7 +91,7 @@ def test_what_it_says_is_html_in_a_notebook_so_that_lines_break_between_words(ke
 
 def test_an_answer_is_judged_once_so_that_a_cell_that_fails_leaves_none_of_another_exercise(kernel, tmp_path):
     cells = [
-        "from attn.course.exercises import check",
+        "from attn_course.exercises import check",
         "answer = [1, 2]",
         "check(answer, [1, 2], 'Again.')",
         "try:\n    answer = 1 / 0\nexcept ZeroDivisionError:\n    pass",
@@ -121,7 +121,7 @@ RULES = {
 
 def in_page(visit, tmp_path, rule):
     """Open a page with one exercise in it, and return it."""
-    scripts = [(FOLDER.parents[1] / f"book/{name}.js").read_text(encoding="utf-8") for name in PARTS]
+    scripts = [(ROOT / name).read_text(encoding="utf-8") for name in PARTS]
     (tmp_path / "book.js").write_text(shared_script("(() => {", *scripts, "})();"), encoding="utf-8")
     exercise = f'<div class="cell"></div><div class="cell">{Waiting(rule)._repr_html_()}</div>'
     html = f'<section id="exercises"><section id="one"><h3>One</h3>{exercise}</section></section>'

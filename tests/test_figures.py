@@ -11,9 +11,9 @@ from examples import EACH, MOVES, OTHERS, SENTENCE, notes_square, stepper
 from hands import bring, click, control, drag, handle, hold, press, swipe, touch, train, unfold, words
 from looks import LOOK, changes
 
-import attn.figures
-from attn.course.plots import COLORS
-from attn.figures import (
+import attn_course.figures
+from attn.parameters import GPT3, TransformerConfig
+from attn_course.figures import (
     FOLDER,
     AskShareReceive,
     ClockExplorer,
@@ -31,7 +31,7 @@ from attn.figures import (
     SoftmaxExplorer,
     read_source,
 )
-from attn.parameters import GPT3, TransformerConfig
+from attn_course.plots import COLORS
 from book import build
 
 ALIVE = [name for name in EACH if name != "novel_reader"]  # where nothing has to be brought first
@@ -40,7 +40,7 @@ ALIVE = [name for name in EACH if name != "novel_reader"]  # where nothing has t
 def test_every_figure_is_a_pair_of_files_in_the_script_of_the_book_with_an_example(js):
     pairs = {path.stem for path in FOLDER.glob("*.py")} & {path.stem for path in FOLDER.glob("*.js")}
     assert set(js("() => Object.keys(attn)")) == pairs == set(EACH) == set(MOVES)
-    assert all(type(figure).__name__ in dir(attn.figures) for figure in EACH.values())
+    assert all(type(figure).__name__ in dir(attn_course.figures) for figure in EACH.values())
     assert {name: figure._name for name, figure in EACH.items()} == {name: name for name in EACH}
 
 

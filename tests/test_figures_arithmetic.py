@@ -18,8 +18,11 @@ from attn import (
     softmax,
     switch_off,
 )
-from attn.course.recordings import read_recording
-from attn.figures import (
+from attn.interventions import Replace, ReplaceValues, named_head
+from attn.layers import layer_norm
+from attn.parameters import GPT3, TransformerConfig, cache_bytes, count_parameters
+from attn.positions import rotary, sinusoid
+from attn_course.figures import (
     AskShareReceive,
     ClockExplorer,
     CostExplorer,
@@ -33,11 +36,9 @@ from attn.figures import (
     TodaysLayer,
     todays_layer,
 )
-from attn.figures.stepper import sizes_of
-from attn.interventions import Replace, ReplaceValues, named_head
-from attn.layers import layer_norm
-from attn.parameters import GPT3, RELEASED, TransformerConfig, cache_bytes, count_parameters
-from attn.positions import rotary, sinusoid
+from attn_course.figures.stepper import sizes_of
+from attn_course.measured import read_measured
+from attn_course.released import RELEASED
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -734,7 +735,7 @@ def test_a_gated_mlp_with_biases_is_refused():
 
 # --- the wall --------------------------------------------------------------------------------------------------------
 
-WALL = read_recording("smollm2_wall")
+WALL = read_measured("smollm2_wall")
 
 
 @pytest.mark.parametrize("sentence", [0, 8])

@@ -9,9 +9,10 @@ from test_transformer import MODELS, POSITIONS, small, tokens
 
 from attn import Forbid, Replace, Tape, Trace, decoder, encoder, generate, init_transformer, softmax
 from attn.bytepairs import Tokenizer
-from attn.generation import Cache, continue_text, draw
+from attn.generation import Cache, draw
 from attn.interventions import ReplaceValues
 from attn.tape import leaves
+from attn_course.released_tokens import continue_text
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from traitlets import TraitError
 
-from attn.figures import Guess, answer_to
+from attn_course.figures import Guess, answer_to
 from book import chapters, execute
 
 CHAPTERS = chapters()

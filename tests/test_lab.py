@@ -12,7 +12,7 @@ import urllib.request
 import nbformat
 import pytest
 
-from attn.figures import Guess
+from attn_course.figures import Guess
 from book import ROOT, chapters
 from book.ledger import slug
 
@@ -28,7 +28,7 @@ def place(start, sources=SOURCES):
 
 SLOW = """import time
 import numpy as np
-from attn.course.progress import each
+from attn_course.progress import each
 from attn.training import train
 
 def gradients(params, row):
@@ -42,7 +42,7 @@ models = [learn(seed) for seed in each(range(5))]
 """
 
 
-EXPLORER = """from attn.figures import SoftmaxExplorer
+EXPLORER = """from attn_course.figures import SoftmaxExplorer
 
 explorer = SoftmaxExplorer(["cat", "ate", "fish"], [1.0, 0.5, -2.0], knobs=True)
 explorer"""
@@ -55,28 +55,28 @@ link((explorer, "temperature"), (knob, "value"))
 knob"""
 
 
-READER = """from attn.figures import NovelReader
+READER = """from attn_course.figures import NovelReader
 
 reader = NovelReader(["Emma was"])
 reader"""
-MODEL = """from attn.figures import SmolLM2Reader
+MODEL = """from attn_course.figures import SmolLM2Reader
 
 live = SmolLM2Reader([("The capital of France is", "The capital of Japan is")])
 live"""
-TRAINER = """from attn.figures import PressTrain
+TRAINER = """from attn_course.figures import PressTrain
 
 trainer = PressTrain(steps=20)
 trainer"""
 TRAINED = """import numpy as np
 
 from attn import decoder
-from attn.course.corpora import repeated
+from attn_course.corpora import repeated
 
 rows, known = repeated(np.random.default_rng(99), 200)
 logits = decoder(trainer.params, trainer.config, rows[:, :-1])
 print(f"{(logits.argmax(-1) == rows[:, 1:])[known].mean():.2f} right")"""
 ASKS = [  # text begins with a star or a heading
-    "from attn.figures import Guess, answer_to",
+    "from attn_course.figures import Guess, answer_to",
     "## Who?\n\n**Before you read on:** who was tired?",
     'Guess("tired", ["the dog", "the cat"])',
     "print('It was the cat.')",
@@ -103,7 +103,7 @@ SAYS = [source[7:-2] for source in ASKS if source.startswith("print")]
 
 def every_guess():
     """Return each guess of the book, under a name of its own, and an answer: the first of what may be said."""
-    sources = ["from attn.figures import Guess, answer_to"]
+    sources = ["from attn_course.figures import Guess, answer_to"]
     for path in chapters():
         for cell in nbformat.read(path, 4).cells:
             if asks := re.match(r'Guess\(\s*"', cell.source):

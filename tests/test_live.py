@@ -6,7 +6,7 @@ import nbformat
 import pytest
 import test_lab
 
-from attn.course.live import HOW
+from attn_course.live import HOW
 from book import ROOT, chapter, chapters, name_of
 from book.execute import ChapterFailed, normalise, read
 
@@ -33,7 +33,7 @@ def has_controls(cell):
 
 
 def notebook(tmp_path, *sources):
-    cells = [nbformat.v4.new_code_cell(source) for source in ["from attn.course.live import interact", *sources]]
+    cells = [nbformat.v4.new_code_cell(source) for source in ["from attn_course.live import interact", *sources]]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "own.ipynb")
     return tmp_path / "own.ipynb"
 

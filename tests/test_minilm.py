@@ -13,32 +13,32 @@ from types import SimpleNamespace
 import nbformat
 import numpy as np
 import pytest
+from recordings.minilm.anisotropy import pairs_of_words
+from recordings.minilm.coverage import MEANS, N_TEMPLATES, covered
+from recordings.minilm.similarity import similarity
 
 from attn import Trace, encoder
-from attn.course import minilm
-from attn.course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
-from attn.course.recordings import FOLDER, read_recording
-from attn.course.released import BERT, installed, model_of
 from attn.interventions import named_head
+from attn_course import minilm
+from attn_course.measured import FOLDER, read_measured
+from attn_course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
+from attn_course.released import BERT, installed, model_of
 from book import chapter
 from recordings._arithmetic import draws_of, mean_interval, means_of_groups, t_interval
 from recordings.minilm.adjectives import adjectives
-from recordings.minilm.anisotropy import pairs_of_words
 from recordings.minilm.controls import report_set
-from recordings.minilm.coverage import MEANS, N_TEMPLATES, covered
 from recordings.minilm.heads import LEVELS, mean_weights, pattern_letters
 from recordings.minilm.model import SENTENCES, Model, mixtures, read, with_mixture, without_edges, without_heads
 from recordings.minilm.pairs import Pair, crossed_pairs, difference_of_differences, edges_from_it, pairs_of
 from recordings.minilm.self_repair import parts_held, whole_run, with_head
 from recordings.minilm.senses import nearest, sentences_of
-from recordings.minilm.similarity import similarity
 
 SMALL = replace(CONFIG, vocab_size=130, n_positions=31)
 SAYS = {
     "model_type": "bert", "vocab_size": 130, "hidden_size": 384, "num_attention_heads": 12, "num_hidden_layers": 6,
     "intermediate_size": 1536, "max_position_embeddings": 31, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
 }  # fmt: skip
-ABOUT = {name: read_recording(name) for name in ("minilm", "minilm_patterns", "minilm_controls")}
+ABOUT = {name: read_measured(name) for name in ("minilm", "minilm_patterns", "minilm_controls")}
 FOUND, KEPT, CONTROLS = (about["runs"] for about in ABOUT.values())
 HEADS, BY_HEAD, IT = FOUND["heads"], FOUND["every head"]["by head"], FOUND["it"]
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from variants import ANSWERS, names, on_the_spine, solve
 
-from attn.course.exercises import QUESTIONS
-from attn.figures import SelfCheck
+from attn_course.exercises import QUESTIONS
+from attn_course.figures import SelfCheck
 from book import chapters, ledger, references, spine
 from book.execute import DRAWN_TWICE, FOLDED, exercises, normalise, read
 from book.inline import drawings

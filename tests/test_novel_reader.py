@@ -11,11 +11,11 @@ from hands import as_in_the_book, press, unfold
 from numpy.testing import assert_allclose
 
 from attn import Trace, decoder, softmax
-from attn.course import novels
-from attn.figures import NovelReader
-from attn.figures.novel_reader import PARTS, first_read
 from attn.interventions import named_head
 from attn.layers import layer_norm, unembedding
+from attn_course import novels
+from attn_course.figures import NovelReader
+from attn_course.figures.novel_reader import PARTS, first_read
 from recordings.novels import mark_values
 
 TEXTS = ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]

@@ -8,13 +8,13 @@ import pytest
 
 from attn import decoder, init_transformer, switch_off
 from attn.bytepairs import Tokenizer
-from attn.course import novels
-from attn.course.recordings import read_recording
 from attn.parameters import count_parameters
 from attn.tape import leaves
+from attn_course import novels
+from attn_course.measured import read_measured
 from recordings.novels import learn, pack, quotations, reading, train
 
-RECORDING = read_recording("novels")
+RECORDING = read_measured("novels")
 SHIPPED = RECORDING["runs"]["novels"][RECORDING["shipped"]]
 
 

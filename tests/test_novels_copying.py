@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from attn import decoder
-from attn.course import novels
-from attn.course.recordings import read_recording
+from attn_course import novels
+from attn_course.measured import read_measured
 from recordings.novels import learn, made_up_names, reader_that_copies, repeats, tellings
 
-FIVE = read_recording("told_twice")["runs"]
-READER = read_recording("reader_that_copies")
+FIVE = read_measured("told_twice")["runs"]
+READER = read_measured("reader_that_copies")
 COPIER = READER["runs"]["that copies"]
 
 

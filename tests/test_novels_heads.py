@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from attn import ReplaceValues, Trace, decoder
-from attn.course import novels
-from attn.course.recordings import read_recording
 from attn.interventions import named_head
+from attn_course import novels
+from attn_course.measured import read_measured
 from recordings.novels import continuing, copying, counting, exchange, places, reading, writing
 
-RECORDING = read_recording("novels")
+RECORDING = read_measured("novels")
 SHIPPED = RECORDING["runs"]["novels"][novels.SHIPPED]
 QUOTING = tuple(named_head(head) for head in SHIPPED["quoting"])
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from attn.parameters import (
     CHOICES,
     GPT3,
-    RELEASED,
     TransformerConfig,
     cache_bytes,
     check_params,
@@ -24,6 +23,7 @@ from attn.parameters import (
 )
 from attn.tape import leaves
 from attn.transformer import init_transformer
+from attn_course.released import RELEASED
 
 SMALL = {"vocab_size": 11, "d_model": 12, "n_heads": 6, "n_layers": 2, "n_positions": 13}
 

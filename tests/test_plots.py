@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb, to_rgba
 
-from attn.course.plots import (
+from attn_course.figures import read_source
+from attn_course.plots import (
     COLORS,
     MINUS,
     PLUS,
@@ -23,7 +24,6 @@ from attn.course.plots import (
     large,
     ranges,
 )
-from attn.figures import read_source
 from book.inline import INKS
 
 

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_layers import arrays
 
 from attn import Tape, Trace, TransformerConfig, count_parameters, decoder, generate, init_transformer, softmax
-from attn.figures.base import read_source
 from attn.generation import Cache
 from attn.positions import POSITIONS, PositionalEncoding, masked, relative_bias, rotary, sinusoid
+from attn_course.figures.base import read_source
 
 MASK = np.random.default_rng(1).random((3, 1, 5, 7)) < 0.6  # one of its own for each of three texts
 LAYERS = {
@@ -158,7 +158,7 @@ def test_a_new_way_to_tell_positions_is_one_entry(monkeypatch):
 
 def machine(code):
     context = quickjs.Context()
-    context.eval(read_source("common.js") + read_source("machine.js"))
+    context.eval(read_source("common.js") + read_source("engines/machine.js"))
     return json.loads(context.eval(f"JSON.stringify({code})"))
 
 

@@ -13,13 +13,13 @@ from hands import as_in_the_book, fill, pick, press, train, unfold
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import Forbid, Tape, Trace, TransformerConfig, decoder, encoder, hold, init_transformer, switch_off
-from attn.course.corpora import coreference, fortunes, repeated
-from attn.figures import PressTrain
-from attn.figures.press_train import TASKS, TRAINER
 from attn.interventions import named_head
 from attn.parameters import flat
 from attn.training import batches, cross_entropy
 from attn.training import train as train_in_python
+from attn_course.corpora import coreference, fortunes, repeated
+from attn_course.figures import PressTrain
+from attn_course.figures.press_train import TASKS, TRAINER
 from recordings import copying, gradients, held_heads, learning_to_attend, share_right
 
 

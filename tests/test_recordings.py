@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attn import decoder, init_transformer
-from attn.course.recordings import FOLDER, read_recording
+from attn_course.measured import FOLDER, read_measured
 from book import build
 from recordings import key_spaces, positions, toys, two_questions
 from recordings.__main__ import script_of
@@ -29,7 +29,7 @@ CALM = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_is_small_and_says_where_it_comes_from(name):
-    recording = read_recording(name)
+    recording = read_measured(name)
     assert (FOLDER / f"{name}.json").stat().st_size < SIZES.get(name, 200_000)
     assert (build.ROOT / recording["made by"]).exists() and recording["licence"] and recording["source"]
     assert set(recording["versions"]) >= {"python", "numpy"} and recording["minutes"] > 0
@@ -38,12 +38,12 @@ def test_a_recording_is_small_and_says_where_it_comes_from(name):
 
 def test_what_is_not_recorded_is_refused():
     with pytest.raises(ValueError, match=r"no recording 'nothing', but there are: .*learning_to_attend"):
-        read_recording("nothing")
+        read_measured("nothing")
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_begins_as_it_was_recorded(name):
-    script, recording = script_of(name), read_recording(name.split(".")[-1])
+    script, recording = script_of(name), read_measured(name.split(".")[-1])
     assert (recording["source"], recording["every"]) == (script.SOURCE, script.EVERY)
     assert (build.ROOT / recording["made by"]).samefile(script.__file__)
     assert list(recording["runs"]) == list(script.KINDS) and len(script.SEEDS) >= 5
@@ -58,7 +58,7 @@ def test_a_script_begins_as_it_was_recorded(name):
 
 
 def test_words_lie_before_training_where_it_was_recorded():
-    found, recorded = key_spaces.all_cosines(key_spaces.untrained(1, 0.02)), read_recording("key_spaces")
+    found, recorded = key_spaces.all_cosines(key_spaces.untrained(1, 0.02)), read_measured("key_spaces")
     for name, cosines in recorded["runs"]["0.02"][1]["before"].items():
         np.testing.assert_allclose(found[name], cosines, atol=1e-3)
 

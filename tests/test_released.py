@@ -13,10 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from released import BERT, GPT2, SIZES, logits_of, post
 
 from attn import count_parameters, decoder, encoder, softmax
-from attn.course.released import LLAMA, as_neighbours, installed, model_of, read_gguf, read_model
-from attn.course.smollm2 import END, QUESTION
-from attn.generation import Cache, continue_text
+from attn.generation import Cache
 from attn.parameters import flat
+from attn_course.released import LLAMA, as_neighbours, installed, model_of, read_gguf, read_model
+from attn_course.released_tokens import continue_text
+from attn_course.smollm2 import END, QUESTION
 
 # --- each family, small and random ----------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from released import BERT, GPT2, SIZES, logits_of, post
 
 from attn import decoder, encoder, softmax
-from attn.course.released import read_model
+from attn_course.released import read_model
 
 LLAMA = {**SIZES, "hidden_size": 48}  # heads that fill it: llama.cpp takes that for granted
 FAMILIES = {

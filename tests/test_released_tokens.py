@@ -8,8 +8,8 @@ import tokenizers
 from released import post
 from test_released import HARD
 
-from attn.course.released import installed, open_gguf
-from attn.course.released_tokens import read_tokenizer
+from attn_course.released import installed, open_gguf
+from attn_course.released_tokens import read_tokenizer
 
 LETTERS = tokenizers.pre_tokenizers.ByteLevel.alphabet()
 

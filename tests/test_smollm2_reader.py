@@ -16,11 +16,11 @@ from playwright.sync_api import Error
 from test_bytepairs import BYTES, JOINS, MADE, MARKS, SAID
 
 from attn import generate
-from attn.bytepairs import ByteTokenizer
-from attn.course.smollm2 import END, QUESTION
-from attn.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
-from attn.figures.base import read_source
-from attn.figures.smollm2_reader import answer, smollm2_scripts
+from attn_course.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
+from attn_course.figures.base import read_source
+from attn_course.figures.smollm2_reader import answer, smollm2_scripts
+from attn_course.released_tokens import ByteTokenizer
+from attn_course.smollm2 import END, QUESTION
 from book.kernel import make_kernel
 from book.pdf import find_chromium
 
@@ -77,7 +77,7 @@ def ask(alive):
 def test_what_runs_in_pages_is_what_its_source_makes(tmp_path):
     pytest.importorskip("ziglang", reason="make compiler")
     make_kernel(tmp_path / "again.wasm")
-    assert (tmp_path / "again.wasm").read_bytes() == (FOLDER / "smollm2.wasm").read_bytes()
+    assert (tmp_path / "again.wasm").read_bytes() == (FOLDER / "engines" / "smollm2.wasm").read_bytes()
 
 
 def test_the_page_finds_what_the_package_finds(ask, smollm2):
@@ -232,9 +232,10 @@ def test_a_page_cuts_a_text_into_bytes_where_python_does(marks, unloaded):
     ours = ByteTokenizer(words, JOINS, marks)
     said = {"tokens": words, "merges": [" ".join(pair) for pair in JOINS]}
     said["token_type"] = [4 if word == "<é>" else 3 if word in marks else 1 for word in words]
+    source = read_source("engines/bytepairs.js", "engines/smollm2.js")
     call = f"""([said, texts]) => {{
         const self = {{}};
-        const byteTokenizer = (() => {{ {read_source("bytepairs.js", "smollm2.js")}; return byteTokenizer; }})();
+        const byteTokenizer = (() => {{ {source}; return byteTokenizer; }})();
         const {{ encode, decode }} = byteTokenizer(said);
         return texts.map((text) => [encode(text), decode(encode(text))]);
     }}"""
@@ -369,4 +370,4 @@ def test_what_does_not_fit_is_refused(change, message):
 def test_all_code_that_runs_the_model_is_small():
     name, text = next(iter(smollm2_scripts(light)))
     assert name == "smollm2.js" and len(gzip.compress(text.encode())) < 10_000
-    assert np.frombuffer((FOLDER / "smollm2.wasm").read_bytes()[:4], np.uint32)[0] == 0x6D736100
+    assert np.frombuffer((FOLDER / "engines" / "smollm2.wasm").read_bytes()[:4], np.uint32)[0] == 0x6D736100

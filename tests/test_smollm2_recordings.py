@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from attn import TransformerConfig, decoder, init_transformer
-from attn.course.recordings import read_recording
+from attn_course.measured import read_measured
 from recordings.smollm2 import claims, copying, creature, fetching, keys, sinks, wall
 from recordings.smollm2.model import HEADS, SENTENCES, Model, differ, handed_over, lead, losses, mixtures
 from recordings.smollm2.wall import LEVELS
 
-FOUND, WALL, CLAIMS = (read_recording(name)["runs"] for name in ("smollm2", "smollm2_wall", "smollm2_claims"))
+FOUND, WALL, CLAIMS = (read_measured(name)["runs"] for name in ("smollm2", "smollm2_wall", "smollm2_claims"))
 CONFIG = TransformerConfig(
     vocab_size=50, d_model=12, n_heads=3, n_layers=2, n_key_heads=1, d_ff=8, positions="rotary",
     norm_type="rms", activation="swiglu", biases="none",

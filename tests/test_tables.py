@@ -3,7 +3,7 @@
 import pytest
 from bs4 import BeautifulSoup
 
-from attn.course.tables import Table
+from attn_course.tables import Table
 
 TABLE = Table(["", "all on", "L4H3 < off"], [["model 0", "6.64", "4.71 [4.24, 5.20]"], ["model 10", "7.01", "3.46"]])
 

@@ -18,11 +18,11 @@ from attn import (
     generate,
     init_transformer,
 )
-from attn.course.checks_for_yours import check_padding, check_rotary, check_steps
 from attn.generation import Cache
 from attn.layers import feed_forward, layer_norm
 from attn.tape import leaves
 from attn.training import cross_entropy
+from attn_course.checks_for_yours import check_padding, check_rotary, check_steps
 from book import chapter
 from book.execute import read
 

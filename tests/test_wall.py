@@ -1,11 +1,11 @@
 """The wall of heads while its sentences are on the way."""
 
-from attn.course.recordings import read_recording
-from attn.figures import HeadsWall
+from attn_course.figures import HeadsWall
+from attn_course.measured import read_measured
 
 
 def test_of_two_sentences_that_are_chosen_the_wall_shows_the_last(unloaded):
-    page = unloaded(HeadsWall(read_recording("smollm2_wall")))
+    page = unloaded(HeadsWall(read_measured("smollm2_wall")))
     page.evaluate("""() => {
       const select = document.querySelector("select");
       for (const value of [2, 0]) {
@@ -18,5 +18,5 @@ def test_of_two_sentences_that_are_chosen_the_wall_shows_the_last(unloaded):
     assert page.locator("select").first.input_value() == "0"
     words = page.locator(".attn-sentence label").all_inner_texts()
     assert [word.strip() for word in words] == [
-        one.strip() for one in read_recording("smollm2_wall")["runs"][0]["tokens"]
+        one.strip() for one in read_measured("smollm2_wall")["runs"][0]["tokens"]
     ]

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from attn import Trace, encoder
-from attn.course.minilm import encode
+from attn_course.minilm import encode
 from recordings._arithmetic import cosine, mean_interval, plain
 
 from .model import SENTENCES, anchor, read, shuffled

@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from attn.course.minilm import encode
 from attn.interventions import named_head
+from attn_course.minilm import encode
 from recordings._arithmetic import mean_interval, plain
 
 from .model import (

@@ -2,12 +2,12 @@
 
     .venv/bin/python -m recordings.minilm.controls
 
-writes minilm_controls.json in attn/data/recordings. A list of three called "t interval", or under "self-repair", is a
-mean of the means of first nouns, and its bounds by Student's t; other lists of three have bounds as in measure.py.
+writes minilm_controls.json in attn_course/data/measured. A list of three called "t interval", or under "self-repair",
+is a mean of the means of first nouns, and its bounds by Student's t; other lists of three have bounds as in measure.py.
 Either way nouns are drawn, and frames and adjectives are fixed.
 """
 
-from attn.course.recordings import read_recording
+from attn_course.measured import read_measured
 from recordings._arithmetic import mean_interval, means_of_groups, plain, t_interval
 
 from .agents import agents
@@ -25,7 +25,7 @@ from .similarity import similarity
 
 def findings(model):
     """Measure what belongs to the recorded heads, those chosen on the first half of the animals."""
-    recorded = read_recording("minilm")["runs"]
+    recorded = read_measured("minilm")["runs"]
     best, three = recorded["it"]["head"], recorded["it"]["before it"]["three heads"]
     held, kinds = held_pairs(), SENTENCES["it"]["other kinds"]
     nouns = {which: " ".join(dict.fromkeys(pair.nouns[i] for pair in held)) for i, which in enumerate("ao")}

@@ -3,9 +3,9 @@
     make models
     .venv/bin/python -m recordings.minilm.measure
 
-has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in attn/data/recordings. A
-first version measured more, which no page shows; the minilm.json that the chapters read is of that version, and holds
-it as well. What these numbers are to be compared with is measured by controls.py.
+has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in
+attn_course/data/measured. A first version measured more, which no page shows; the minilm.json that the chapters read is
+of that version, and holds it as well. What these numbers are to be compared with is measured by controls.py.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 groups are drawn anew from these, with replacement. Groups are
@@ -21,8 +21,8 @@ and "swapped" is resample ablation with the other sentence of the pair.
 import time
 from importlib.metadata import version
 
-from attn.course.minilm import SHA256, SOURCE, read_minilm
-from attn.course.recordings import write_recording
+from attn_course.measured import write_measured
+from attn_course.minilm import SHA256, SOURCE, read_minilm
 
 from .adjectives import adjectives
 from .apples import two_apples
@@ -61,7 +61,7 @@ def record(script, **measures):
     for name, (measure, more) in measures.items():
         about = {"source": SOURCE, "licence": LICENCE, "start": time.time(), "versions": versions}
         weights = {"sha256 of weights": SHA256["model.safetensors"]}
-        write_recording(name, script, measure(model), **about, **weights, **more)
+        write_measured(name, script, measure(model), **about, **weights, **more)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import numpy as np
 import yaml
 
 from attn import Forbid, ReplaceMixtures, Trace, encoder, switch_off
-from attn.course.minilm import encode
 from attn.interventions import head_names, named_head
+from attn_course.minilm import encode
 
 SENTENCES = yaml.safe_load((Path(__file__).parent / "sentences.yml").read_text(encoding="utf-8"))
 N_LAYERS, N_HEADS = 6, 12

@@ -6,10 +6,10 @@ import numpy as np
 
 from attn import Trace, encoder
 from attn.attention import scaled_dot_product_attention
-from attn.course.minilm import encode
 from attn.heads import project_into_heads, project_out_of_heads
 from attn.interventions import named_head
 from attn.layers import feed_forward, layer_norm
+from attn_course.minilm import encode
 from recordings._arithmetic import t_interval
 
 from .model import HEADS, N_LAYERS, Seen

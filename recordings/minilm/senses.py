@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attn.course.minilm import encode
+from attn_course.minilm import encode
 from recordings._arithmetic import cosine, mean_interval, plain
 
 from .model import SENTENCES, anchor, read, shuffled

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attn.course.novels import CONFIG
+from attn_course.novels import CONFIG
 
 from .reading import mean
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from attn import ReplaceValues, Trace, decoder
-from attn.course import novels
-from attn.course.novels import CONFIG
+from attn_course import novels
+from attn_course.novels import CONFIG
 
 from .places import at_places
 from .quotations import HEADS, name

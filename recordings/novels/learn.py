@@ -7,9 +7,9 @@ import numpy as np
 from tqdm import tqdm
 
 from attn import decoder, init_transformer
-from attn.course.novels import CONFIG, LENGTH
 from attn.threads import on_one_thread
 from attn.training import Adam, schedule
+from attn_course.novels import CONFIG, LENGTH
 from recordings import gradients
 
 REACHED = Path(__file__).resolve().parents[2] / "_build" / "novels"

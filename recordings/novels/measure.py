@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from attn.course import novels
 from attn.interventions import named_head
+from attn_course import novels
 
 from . import continuing, copying, counting, exchange, places, quotations, reading, writing
 from .learn import MARKS, STEPS, params_at

@@ -14,7 +14,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from attn.course.novels import FOLDER
+from attn_course.novels import FOLDER
 
 SHA256 = "8fb5198960d0da724b1562f96e4221e5c1b41ff455000280b02c55980c3d8f21"
 HELD_OUT = {  # paragraphs at the end of each novel, about 4 in 100

@@ -6,8 +6,8 @@ Inside a quotation, behind one that was closed in the same paragraph, and where 
 import numpy as np
 
 from attn import Forbid, ReplaceValues, Trace, decoder, switch_off
-from attn.course import novels
-from attn.course.novels import CONFIG, LENGTH
+from attn_course import novels
+from attn_course.novels import CONFIG, LENGTH
 
 from .quotations import HEADS, name, other_pairs
 from .reading import mean, read

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from attn.course import novels
-from attn.course.novels import CONFIG, LENGTH
+from attn_course import novels
+from attn_course.novels import CONFIG, LENGTH
 
 from .reading import mean
 

@@ -2,9 +2,9 @@
 
     .venv/bin/python -m recordings.novels.reader_that_copies
 
-takes twenty minutes, and writes attn/data/novels/model_copying.npz and attn/data/recordings/reader_that_copies.json.
-Whoever stops it goes on later where it was. A first version measured more, which no page shows; the recording is of
-that version, and holds it as well.
+takes twenty minutes, and writes attn_course/data/novels/model_copying.npz and
+attn_course/data/measured/reader_that_copies.json. Whoever stops it goes on later where it was. A first version measured
+more, which no page shows; the recording is of that version, and holds it as well.
 """
 
 import hashlib
@@ -12,18 +12,20 @@ import time
 
 import numpy as np
 
-from attn.course import novels
-from attn.course.novels import CONFIG, FOLDER, LENGTH, SHIPPED, model_file
-from attn.course.recordings import mean_losses, write_recording
 from attn.threads import on_one_thread
 from attn.training import Adam, schedule
+from attn_course import novels
+from attn_course.measured import mean_losses, write_measured
+from attn_course.novels import CONFIG, FOLDER, LENGTH, SHIPPED, model_file
 from recordings import gradients
 
 from . import made_up_names, reading
 from .learn import REACHED, keep, model
 from .repeats import Names, names_of, passage, passage_again, random_again
 
-SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md; random tokens and made-up names"
+SOURCE = (
+    "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md; random tokens and made-up names"
+)
 EVERY, SHORT, LONG = 50, 250, 1000  # steps between two measurements; of the first phase, and of the second
 MANY = {"length": 48, "novels": 8, "random": (12, 5, 16), "passages": (4, 6, 20), "renamed": 0}
 FEW = {"length": LENGTH + 1, "novels": 20, "random": (1, 5, 40), "passages": (1, 10, 63), "renamed": 2}
@@ -113,7 +115,7 @@ def main():
     }
     digests = {file: hashlib.sha256((FOLDER / file).read_bytes()).hexdigest() for file in FILES}
     about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "sha256": digests, "every": EVERY}
-    write_recording("reader_that_copies", __file__, runs, **about)
+    write_measured("reader_that_copies", __file__, runs, **about)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from attn import decoder
-from attn.course import novels
-from attn.course.novels import CONFIG
+from attn_course import novels
+from attn_course.novels import CONFIG
 
 MEN = [
     "Edward", "Henry", "William", "Thomas", "John", "Charles", "Frank",

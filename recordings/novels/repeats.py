@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from attn.course.novels import CONFIG
+from attn_course.novels import CONFIG
 
 FIRST_JOIN = 80  # tokens before it are single characters
 TITLES = {" Mr", " Mrs", " Miss", " Captain", " Colonel", " Oh", " Street"}  # capitals that no name can replace

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from attn import ReplaceValues, Trace, decoder, switch_off
-from attn.course import novels
-from attn.course.novels import CONFIG
+from attn_course import novels
+from attn_course.novels import CONFIG
 
 from .quotations import HEADS, name
 from .reading import mean

@@ -2,22 +2,22 @@
 
     .venv/bin/python -m recordings novels.told_twice
 
-takes about three quarters of an hour, and writes attn/data/recordings/told_twice.json.
+takes about three quarters of an hour, and writes attn_course/data/measured/told_twice.json.
 """
 
 import numpy as np
 
-from attn.course import novels
-from attn.course.recordings import mean_losses
 from attn.threads import on_one_thread
 from attn.training import Adam
+from attn_course import novels
+from attn_course.measured import mean_losses
 from recordings import gradients
 
 from .learn import model
 from .repeats import passage, passage_again, passages, random_again
 from .tellings import changes, exchanged, heads_of, named, texts, watch, without_heads
 
-SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md; and random tokens"
+SOURCE = "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md; and random tokens"
 EVERY, SEEDS, STEPS = 10, range(5), 400
 KINDS = {"with texts told twice": (2,), "without": (0,), "told once": (1,)}  # how often
 LENGTH, ROWS = 48, 24

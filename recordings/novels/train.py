@@ -15,14 +15,14 @@ import time
 import numpy as np
 
 from attn.bytepairs import learn as learn_tokens
-from attn.course import novels
-from attn.course.novels import CONFIG, FOLDER, SHIPPED, model_file
-from attn.course.recordings import mean_losses, read_recording, write_recording
+from attn_course import novels
+from attn_course.measured import mean_losses, read_measured, write_measured
+from attn_course.novels import CONFIG, FOLDER, SHIPPED, model_file
 
 from .learn import EVERY, MARKS, REACHED, STEPS, learn_to_read, params_at
 from .measure import counted, measure, measure_rounded
 
-SOURCE = "Jane Austen's six novels, in the public domain: attn/data/novels/README.md"
+SOURCE = "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md"
 SEEDS = range(5)
 FILES = ("training.txt.xz", "held_out.txt.xz", "tokenizer.json", *map(model_file, SEEDS))
 
@@ -42,7 +42,7 @@ def write(runs, start):
     """Write what was measured of all models, with the fingerprints of what it was measured on."""
     digests = {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in FILES}
     about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "marks": MARKS, "shipped": SHIPPED}
-    write_recording("novels", __file__, {"novels": runs}, **about, sha256=digests, every=EVERY)
+    write_measured("novels", __file__, {"novels": runs}, **about, sha256=digests, every=EVERY)
 
 
 def main():
@@ -61,7 +61,7 @@ def main():
 
 def again(numbers):
     """Measure models of the package again, and keep what their training alone can tell."""
-    start, recording, tokenizer = time.time(), read_recording("novels"), novels.read_tokenizer()
+    start, recording, tokenizer = time.time(), read_measured("novels"), novels.read_tokenizer()
     runs, held = recording["runs"]["novels"], novels.held_out(tokenizer)
     known = counted(tokenizer.encode(novels.read_text()), held)
     for number in numbers:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from attn import Forbid, Trace, decoder
-from attn.course import novels
-from attn.course.novels import CONFIG, LENGTH
+from attn_course import novels
+from attn_course.novels import CONFIG, LENGTH
 
 from .places import ONLY_ITSELF
 from .reading import mean

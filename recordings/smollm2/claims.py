@@ -3,7 +3,7 @@
     make models
     .venv/bin/python -m recordings.smollm2.claims
 
-writes smollm2_claims.json in attn/data/recordings. Texts are those of sinks.py, capitals and senses those of
+writes smollm2_claims.json in attn_course/data/measured. Texts are those of sinks.py, capitals and senses those of
 sentences.yml. A list of three is a value and its bounds, as measure.py says.
 """
 
@@ -13,9 +13,9 @@ from itertools import permutations
 import numpy as np
 
 from attn import Forbid, ReplaceMixtures, decoder, softmax
-from attn.course.recordings import write_recording
-from attn.course.smollm2 import read_smollm2
 from attn.generation import Cache
+from attn_course.measured import write_measured
+from attn_course.smollm2 import read_smollm2
 from recordings._arithmetic import cosine, interval, mean_interval, plain
 
 from .measure import about
@@ -214,4 +214,4 @@ if __name__ == "__main__":
     said = about()
     model = Model(*read_smollm2())
     runs = {measure.__name__: measure(model) for measure in (scores, beginnings, cache_in_bits, angles, parts, senses)}
-    write_recording("smollm2_claims", __file__, runs, **said)
+    write_measured("smollm2_claims", __file__, runs, **said)

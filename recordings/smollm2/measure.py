@@ -3,8 +3,9 @@
     make models
     .venv/bin/python -m recordings.smollm2.measure
 
-reads sentences.yml, and prose from the novels' held-out text, and writes smollm2.json in attn/data/recordings. It is an
-instruct model whose weights are rounded to four bits, those of the embedding to eight, and it may have read the novels.
+reads sentences.yml, and prose from the novels' held-out text, and writes smollm2.json in attn_course/data/measured. It
+is an instruct model whose weights are rounded to four bits, those of the embedding to eight, and it may have read the
+novels.
 
 A list of three is a value and the bounds between which 95 % of the values lie if texts are drawn anew from these (pairs
 for the tasks, the first of two countries for the capitals, frames for the creature, first nouns for "it"). "By layer"
@@ -15,9 +16,9 @@ two others, were chosen on other texts.
 import hashlib
 import time
 
-from attn.course.recordings import write_recording
-from attn.course.released import installed
-from attn.course.smollm2 import read_smollm2
+from attn_course.measured import write_measured
+from attn_course.released import installed
+from attn_course.smollm2 import read_smollm2
 
 from .copying import copying
 from .creature import creature, it
@@ -50,4 +51,4 @@ if __name__ == "__main__":
     said = about()
     model = Model(*read_smollm2())
     runs = {"heads": HEADS, **{name: measure(model) for name, measure in FINDINGS.items()}}
-    write_recording("smollm2", __file__, runs, **said)
+    write_measured("smollm2", __file__, runs, **said)

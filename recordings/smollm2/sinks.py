@@ -3,8 +3,8 @@
 import numpy as np
 
 from attn import Forbid, Replace, Trace
-from attn.course import novels
 from attn.layers import gated, rms_norm
+from attn_course import novels
 from recordings._arithmetic import mean_interval, plain
 
 from .model import losses

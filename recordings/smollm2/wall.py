@@ -3,8 +3,8 @@
     make models
     .venv/bin/python -m recordings.smollm2.wall
 
-reads sentences.yml and writes smollm2_wall.json in attn/data/recordings. Of each sentence it holds, a letter each, the
-weights of every head, and by how many nats each next token costs more with the head switched off. Where another
+reads sentences.yml and writes smollm2_wall.json in attn_course/data/measured. Of each sentence it holds, a letter each,
+the weights of every head, and by how many nats each next token costs more with the head switched off. Where another
 sentence is named, it holds how likely both answers are behind the last token if one head hands over there what it mixes
 in the other sentence.
 """
@@ -12,9 +12,9 @@ in the other sentence.
 import numpy as np
 
 from attn import softmax, switch_off
-from attn.course.recordings import write_recording
-from attn.course.smollm2 import read_smollm2
 from attn.interventions import named_head
+from attn_course.measured import write_measured
+from attn_course.smollm2 import read_smollm2
 from recordings._arithmetic import plain
 
 from .fetching import likely
@@ -85,4 +85,4 @@ def exchange(model, texts, answers):
 if __name__ == "__main__":
     said = about()
     model = Model(*read_smollm2())
-    write_recording("smollm2_wall", __file__, [shown(model, **one) for one in SENTENCES["wall"]], **said, levels=LEVELS)
+    write_measured("smollm2_wall", __file__, [shown(model, **one) for one in SENTENCES["wall"]], **said, levels=LEVELS)

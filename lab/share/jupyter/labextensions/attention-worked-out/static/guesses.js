@@ -1,5 +1,5 @@
 // In a notebook, what follows a guess is hidden until the guess was made, as in the book (book/guesses.js). The guess
-// itself is a figure, attn/figures/guess.js. Only the look of cells is touched, never the notebook: the file stays as it
+// itself is a figure, attn_course/figures/guess.js. Only the look of cells is touched, never the notebook: the file stays as it
 // was, and a cell that runs shows its result when the guess was made.
 
 const KEY = "attention-worked-out"; // as in the book, what was said is kept by chapter, without its number, and id
