@@ -13,10 +13,12 @@ from sphinx.transforms import SphinxTransform
 from attn.figures import brought_scripts, figure_scripts, light, read_source, shared_script
 from attn.figures.smollm2_reader import smollm2_scripts
 
+from . import ROOT
 from .build import PDF
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
+KEPT = ROOT / "lab/share/jupyter/labextensions/attention-worked-out/static/kept.js"
 PARTS = ["progress", "guesses", "exercises", "ledger"]  # of the script of all pages, after the explorables
 
 
@@ -67,10 +69,11 @@ class Captions(SphinxTransform):
 
 def page_scripts():
     """Return by its place in _static the text of each script of the pages, made light."""
+    kept, _, _ = KEPT.read_text(encoding="utf-8").partition("export {")
     parts = [Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in PARTS]
     scripts = {
         **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
-        "explorables.js": shared_script("(() => {", *parts, "})();"),
+        "explorables.js": shared_script("(() => {", kept, *parts, "})();"),
         "trainer.js": read_source("trainer.js"),
     }
     return {name: light(text) for name, text in scripts.items()}
