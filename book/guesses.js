@@ -1,12 +1,6 @@
 // Guesses: the reader is asked before a result (attn_course/figures/guess.js), which is hidden from the eye until something has
 // been said. Search and print find it all the same, and without JavaScript nothing is hidden.
 
-const SHOW_ALL = "attention-worked-out: show all"; // a wish, not a record: who forgets the guesses keeps it
-
-function isShownAll() {
-  return localStorage.getItem(SHOW_ALL) === "yes"; // book.js sees to it that there is one
-}
-
 // The content of a paragraph, formulas and all, without links and without the bold words that ask.
 function contentOf(node) {
   const copy = node.cloneNode(true);
@@ -15,11 +9,10 @@ function contentOf(node) {
   return [...copy.childNodes];
 }
 
-// Everything after a cell up to the next heading, in a box of its own.
+// What a guess hides, in a box of its own.
 function resultAfter(cell) {
   const result = box("attn-result");
-  const parts = [];
-  for (let next = cell.nextElementSibling; next && next.tagName !== "SECTION"; next = next.nextElementSibling) parts.push(next);
+  const parts = hiddenBy(cell, [...cell.parentElement.children], ({ tagName }) => tagName === "SECTION");
   cell.after(result);
   result.append(...pictureFirst(parts));
   return result;
@@ -56,13 +49,13 @@ function moveKept(from, to) {
 
 // Hide what follows a guess until it was made.
 function holdBack(place) {
-  const { guess } = place;
+  const { guess } = place, name = nameOf(place, guess.id);
   const cell = place.closest(".cell");
   const sentence = cell.previousElementSibling;
   sentence.id ||= `guess-${guess.id}`;
   place.firstElementChild.setAttribute("aria-labelledby", sentence.id);
-  moveKept(`${chapter}?${sentence.textContent}`, guess.name());
-  guess.recall();
+  moveKept(`${chapter}?${sentence.textContent}`, name);
+  guess.ask();
   const result = resultAfter(cell);
   const isOpen = () => guess.said() === undefined;
   const set = (isShown = isShownAll()) => {
@@ -71,7 +64,7 @@ function holdBack(place) {
   };
   result.addEventListener("beforematch", () => showResult(result));
   set();
-  return { ...guess, sentence, set, isOpen };
+  return { ...guess, name, sentence, set, isOpen };
 }
 
 // At the end of a chapter: where intuition failed. Guesses that were not made are not in it.
@@ -92,21 +85,14 @@ function drawGuesses(root, guesses) {
     element("caption", {}, `${made.filter(isHit).length} of your ${counted(made.length, "guess")} came out as you said`),
     element("thead", {}, element("tr", {}, ...names.map(heading("col")))), element("tbody", {}, ...rows));
   const forget = button("attn-button", "Forget these guesses", () => {
-    forgetThese(guesses.map(({ name }) => name()));
+    forgetThese(guesses.map(({ name }) => name));
     location.reload();
   });
   root.replaceChildren(scrolling("Your guesses", table), forget);
 }
 
-// The one switch: below the first guess of a chapter, and on another page where it has room for it.
-function switchFor(guesses) {
-  const input = control("checkbox", { checked: isShownAll() });
-  input.addEventListener("change", () => {
-    keep(SHOW_ALL, input.checked ? "yes" : "no");
-    guesses.filter(({ isOpen }) => isOpen()).forEach(({ set }) => set(input.checked));
-  });
-  return element("label", { className: "attn-done attn-show-all" }, input, " Show all results without asking me first");
-}
+// Below the first guess of a chapter, and on another page where it has room for it.
+const switchFor = (guesses) => showAllSwitch((isShown) => guesses.filter(({ isOpen }) => isOpen()).forEach(({ set }) => set(isShown)));
 
 const asked = chapter ? [...document.querySelectorAll('[data-explorable="guess"]')] : []; // the book as one page hides nothing
 const guesses = [...asked].reverse().map(holdBack).reverse(); // a result may hold the next guess

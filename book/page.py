@@ -19,6 +19,7 @@ from .build import PDF
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
+KEPT = ROOT / "lab/share/jupyter/labextensions/attention-worked-out/static/kept.js"
 PARTS = ["book/progress.js", "book/guesses.js", "attn_course/exercises.js"]  # of all pages, after the explorables
 
 
@@ -69,10 +70,11 @@ class Captions(SphinxTransform):
 
 def page_scripts():
     """Return by its place in _static the text of each script of the pages, made light."""
+    kept, _, _ = KEPT.read_text(encoding="utf-8").partition("export {")
     parts = [(ROOT / name).read_text(encoding="utf-8") for name in PARTS]
     scripts = {
         **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
-        "explorables.js": shared_script("(() => {", *parts, "})();"),
+        "explorables.js": shared_script("(() => {", kept, *parts, "})();"),
         "trainer.js": TRAINER,
     }
     return {name: light(text) for name, text in scripts.items()}

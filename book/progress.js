@@ -1,7 +1,7 @@
 // What the reader has read, solved and guessed, kept in this browser and nowhere else.
 
 const CHAPTER = /\d\d_(\w+)\.html/;
-const chapter = chapterOf(null);
+const chapter = chapterIn(location.pathname);
 
 function note(values) {
   remember(values);

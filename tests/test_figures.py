@@ -96,7 +96,6 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
         bring(page)
         assert root.evaluate(LOOK) == looks["at first"]
     assert page.locator("input").count() == page.locator("input[autocomplete=off]").count()
-    page.evaluate("localStorage.clear()")  # a guess is kept, as tests/test_guesses.py says
     page.goto("about:blank")
     page.go_back()
     bring(page)

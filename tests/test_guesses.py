@@ -83,9 +83,11 @@ def test_an_answer_that_does_not_fit_is_refused(guess, found, options, told):
         answer_to("one", found, **options)
 
 
-def test_an_answer_needs_a_question():
-    with pytest.raises(ValueError, match="no guess was asked as 'never': run the cell that asks first"):
-        answer_to("never", 1)
+def test_who_runs_the_cell_that_answers_first_is_told_where_it_is_asked(capsys):
+    assert answer_to("never", 1) is None
+    assert capsys.readouterr().out == (
+        "This answers a guess further up. Run the cell that asks, and then this one again.\n"
+    )
 
 
 @pytest.mark.parametrize(

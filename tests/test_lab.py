@@ -12,8 +12,7 @@ import urllib.request
 import nbformat
 import pytest
 
-from attn_course.figures import Guess
-from book import ROOT, chapters
+from book import ROOT
 from book.ledger import slug
 
 CHAPTER = ROOT / "chapters/02_queries_keys_values.ipynb"
@@ -101,17 +100,6 @@ ASKS = [  # text begins with a star or a heading
 SAYS = [source[7:-2] for source in ASKS if source.startswith("print")]
 
 
-def every_guess():
-    """Return each guess of the book, under a name of its own, and an answer: the first of what may be said."""
-    sources = ["from attn_course.figures import Guess, answer_to"]
-    for path in chapters():
-        for cell in nbformat.read(path, 4).cells:
-            if asks := re.match(r'Guess\(\s*"', cell.source):
-                guess = eval(source := f'Guess("{path.stem[:2]}-{cell.source[asks.end() :]}', {"Guess": Guess})
-                sources += [source, f"answer_to({guess.id!r}, {(guess.scale or guess.choices)[0]!r})"]
-    return sources
-
-
 def cell_of(source):
     if source[0] in "#*":
         return nbformat.v4.new_markdown_cell(source)
@@ -121,7 +109,6 @@ def cell_of(source):
 
 OWN = {
     "asks": ASKS,
-    "every guess": every_guess(),
     "slow": (
         ASKS[0],
         'Guess("models", ["few", "many"])',
@@ -536,26 +523,6 @@ def test_a_released_model_is_run_by_the_package(opened, smollm2):
     assert first.inner_text().split() == ["·Tokyo", "0.760,", "was", "0.000"]
     output = notebook(page).locator(".jp-Cell").nth(1).locator(".jp-OutputArea-output")
     assert read(page, 1, output, "['L24H5']") == "['L24H5']"
-
-
-def test_every_guess_of_the_book_is_made_by_the_keyboard(asked, opened):
-    page = opened("every guess.ipynb")
-    run(page)
-    number = len(OWN["every guess"]) // 2
-    for place in range(number):
-        one = notebook(page).locator(f"[data-windowed-list-index='{2 * place + 1}'] .attn-guess")
-        one.wait_for()
-        wants_right = place % 2 == 0
-        options = one.locator(".attn-answer")
-        if options.count():
-            options.nth(0 if wants_right else 1).press("Enter")
-        else:
-            one.get_by_role("slider").press("Home" if wants_right else "End")
-            one.get_by_role("button", name="That is my guess").press("Enter")
-        told = one.locator(".attn-why").inner_text()
-        assert re.match("You said .*, and so it is" if wants_right else "You said .*; it is ", told), told
-    kept = page.evaluate("Object.keys(JSON.parse(localStorage['attention-worked-out']))")
-    assert len([name for name in kept if name.startswith("every guess?")]) == number > 100
 
 
 def test_without_the_extension_a_guess_asks_and_hides_nothing(desk, opened, lab):

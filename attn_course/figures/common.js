@@ -639,37 +639,3 @@ function figure({ label, fixed = () => [], build }) {
     return follow(model, names, show);
   };
 }
-
-// What the reader has read, solved and guessed is kept in this browser and nowhere else, by name: a chapter that was read
-// and an exercise that was solved are true; a guess is what was said. An earlier book kept it with the number of the
-// chapter.
-const KEY = "attention-worked-out";
-
-function remembered() {
-  try {
-    const kept = Object.entries(JSON.parse(localStorage.getItem(KEY)) ?? {});
-    return Object.fromEntries(kept.map(([name, said]) => [name.replace(/^\d\d_/, ""), said]));
-  } catch {
-    return {}; // no storage in this browser, or not ours
-  }
-}
-
-// A store may be full; what is shown in this page stays until it is left.
-function keep(key, text) {
-  try {
-    localStorage.setItem(key, text);
-  } catch {
-    // as it was
-  }
-}
-
-function remember(values) {
-  keep(KEY, JSON.stringify({ ...remembered(), ...values }));
-}
-
-// The name of the chapter or page in which a node stands, without its number: a later book may give it another. In a
-// notebook the extension of JupyterLab says it. The title page, and the book as one page, have none.
-function chapterOf(node) {
-  const said = node?.closest("[data-attn-chapter]")?.dataset.attnChapter;
-  return said ?? location.pathname.match(/\/(?:\d\d_)?(?!index\.)(\w+)\.(?:html|ipynb)$/)?.[1];
-}

@@ -123,7 +123,6 @@ function render({ model, el }) {
   const asked = Object.fromEntries(["choices", "scale", "unit", "digits"].map((name) => [name, model.get(name)]));
   const answer = () => model.get("answer") ?? answerInPage(root, id);
   const said = () => model.get("said")[0]; // null where the reader passed, undefined until one of the two has happened
-  const name = () => chapterOf(root) && `${chapterOf(root)}?${id}`;
   const kind = (asked.choices.length ? choiceGuess : scaleGuess)(asked, commit);
   const pass = button("attn-link", "Just show me", () => commit(null));
   const verdict = element("p", { className: "attn-why", role: "status", tabIndex: -1 });
@@ -134,11 +133,10 @@ function render({ model, el }) {
     model.save_changes();
   }
 
-  // Keep what was said for a later visit, and tell the page.
-  function note() {
-    if (name()) remember({ [name()]: said() });
-    root.dispatchEvent(new Event("attn-guessed", { bubbles: true }));
-  }
+  // What was said is kept for a later visit by kept.js of the extension of JupyterLab, which the book loads as well.
+  const send = (name, detail) => root.dispatchEvent(new CustomEvent(name, { bubbles: true, detail: { id, ...detail } }));
+  const tell = () => send("attn-guessed", { said: said() });
+  const ask = () => send("attn-asks", { recall });
 
   function commit(what) {
     if (said() !== undefined) return;
@@ -146,17 +144,16 @@ function render({ model, el }) {
     say(what);
     show();
     if (!document.activeElement?.matches("[aria-disabled]")) verdict.focus({ preventScroll: true }); // its button has gone
-    note();
+    tell();
   }
 
   // Bring back what was said on an earlier visit. What no longer fits is forgotten, as the book has changed, and what a
   // saved notebook brings is kept.
-  function recall() {
-    const kept = remembered()[name()];
+  function recall(kept) {
     if (said() === undefined && (kept === null || kind.fits(kept))) {
       say(kept);
       show();
-    } else if (name() && said() !== kept) note();
+    } else if (said() !== kept) tell();
   }
 
   function show() {
@@ -179,12 +176,12 @@ function render({ model, el }) {
   root.classList.add("attn-guess");
   root.append(...kind.asks, pass, verdict);
   const drawn = () => missOf(kind, said() ?? undefined, answer().right);
-  el.guess = { id, kind, said, answer, name, recall, drawn }; // for the page in which it asks
-  if (el.isConnected) recall();
+  el.guess = { id, kind, said, answer, ask, drawn }; // for the page in which it asks
+  if (el.isConnected) ask();
   else { // a notebook shows it a moment later
     const seen = new ResizeObserver(() => {
       seen.disconnect();
-      recall();
+      ask();
     });
     seen.observe(root);
   }

@@ -95,7 +95,7 @@ def answer_to(id, found, *, values=None, why=None):
     Parameters
     ----------
     id : str
-        That of the guess, whose cell has been run.
+        That of the guess. Where its cell has not been run, a sentence says so, and there is nothing to answer.
     found : str, bool or float
         A choice, or True or False for the choices Yes and No; where the choices have `values`, a positive number, which
         goes to the choice that is nearest by its ratio. On a scale, a number.
@@ -106,12 +106,12 @@ def answer_to(id, found, *, values=None, why=None):
 
     Returns
     -------
-    Answer
+    Answer or None
 
     Raises
     ------
     ValueError
-        If the guess was not asked, or what was found is nothing that a reader could have said.
+        If what was found is nothing that a reader could have said.
 
     Examples
     --------
@@ -120,7 +120,8 @@ def answer_to(id, found, *, values=None, why=None):
     It is “3”.
     """
     if id not in _asked:
-        raise ValueError(f"no guess was asked as {id!r}: run the cell that asks first")
+        print("This answers a guess further up. Run the cell that asks, and then this one again.")
+        return None
     guess, why = _asked[id], why or {}
     expected = {*guess.choices} if guess.choices else {"low", "high"}
     if unknown := {*why} - expected:

@@ -1,35 +1,14 @@
-// In a notebook, what follows a guess is hidden until the guess was made, as in the book (book/guesses.js). The guess
-// itself is a figure, attn_course/figures/guess.js. Only the look of cells is touched, never the notebook: the file stays as it
-// was, and a cell that runs shows its result when the guess was made.
+// In a notebook, what follows a guess is hidden until the guess was made, as in the book. Only the look of cells is touched,
+// never the notebook: the file stays as it was, and a cell that runs shows its result when the guess was made.
 
-const KEY = "attention-worked-out"; // as in the book, what was said is kept by chapter, without its number, and id
-const SHOW_ALL = "attention-worked-out: show all";
+import { chapterIn, hiddenBy, isShownAll, nameOf, remembered, showAllSwitch } from "./kept.js";
+
 const ASKS = /^Guess\(\s*"([a-z0-9-]+)"/;
 const RESTS_ON = ["one-model", "trained"]; // tags of a result, marked in guesses.css as in book.css
 
-function isMade(name) {
-  try {
-    return Object.keys(JSON.parse(localStorage.getItem(KEY)) ?? {}).some((kept) => kept.replace(/^\d\d_/, "") === name);
-  } catch {
-    return false; // not ours
-  }
-}
+const idOf = ({ model: { type, sharedModel } }) => (type === "code" ? sharedModel.getSource().match(ASKS)?.[1] : undefined);
 
-const isShownAll = () => localStorage.getItem(SHOW_ALL) === "yes";
-
-// The one switch, above the first guess.
-function showAllSwitch(onChange) {
-  const input = Object.assign(document.createElement("input"), { type: "checkbox", autocomplete: "off" });
-  input.addEventListener("change", () => {
-    localStorage.setItem(SHOW_ALL, input.checked ? "yes" : "no");
-    onChange();
-  });
-  const label = Object.assign(document.createElement("label"), { className: "attn-show-all" });
-  label.append(input, " Show all results without asking me first");
-  return label;
-}
-
-const isHeading = ({ type, sharedModel }) =>
+const isHeading = ({ model: { type, sharedModel } }) =>
   type === "markdown" && /^#{1,6} /m.test(sharedModel.getSource().replace(/^```.*?^```/gms, ""));
 
 // JupyterLab opens no notebook before this is done: what hides the results must be there first.
@@ -40,24 +19,19 @@ function loadStyle() {
   });
 }
 
-// Hide what follows an open guess up to the next heading.
+// Hide what follows each open guess.
 function arrange({ content, context }, arrangeAll) {
-  const chapter = context.path.split(/[/:]/).pop().replace(/^\d\d_|\.ipynb$/g, "");
-  content.node.dataset.attnChapter = chapter;
-  let isHeld = false;
-  let isFirst = true;
-  for (const cell of content.widgets) {
-    const id = cell.model.type === "code" && cell.model.sharedModel.getSource().match(ASKS)?.[1];
-    if (isHeading(cell.model)) isHeld = false;
-    cell.toggleClass("attn-held", isHeld);
+  content.node.dataset.attnChapter = chapterIn(context.path);
+  const cells = content.widgets, guesses = cells.filter(idOf), said = remembered();
+  const open = guesses.filter((cell) => !isShownAll() && !(nameOf(content.node, idOf(cell)) in said));
+  const held = new Set(open.flatMap((cell) => hiddenBy(cell, cells, isHeading)));
+  for (const cell of cells) {
+    cell.toggleClass("attn-held", held.has(cell));
     for (const kind of RESTS_ON) cell.toggleClass(`tag_${kind}`, Boolean(cell.model.getMetadata("tags")?.includes(kind)));
     const above = cell.node.querySelector(":scope > .attn-show-all");
-    if (!(id && isFirst)) above?.remove();
-    else if (!above) cell.node.prepend(showAllSwitch(arrangeAll));
-    if (!id) continue;
-    if (isFirst) cell.node.querySelector(".attn-show-all input").checked = isShownAll();
-    isFirst = false;
-    isHeld ||= !isShownAll() && !isMade(`${chapter}?${id}`);
+    if (cell !== guesses[0]) above?.remove();
+    else if (above) above.querySelector("input").checked = isShownAll();
+    else cell.node.prepend(showAllSwitch(arrangeAll));
   }
 }
 
