@@ -7,13 +7,9 @@ const log = console.log;
 console.log = (...words) => /^\[(PST|togglebutton)\]/.test(words[0]) || log(...words);
 
 // Its buttons die where a browser keeps nothing. There, what they keep lasts as long as the page is open.
-let kept = null;
 try {
-  kept = localStorage;
+  localStorage.getItem("mode");
 } catch {
-  // refused
-}
-if (!kept) {
   const notes = new Map();
   const value = {
     getItem: (key) => notes.get(key) ?? null,
@@ -23,20 +19,14 @@ if (!kept) {
   Object.defineProperty(window, "localStorage", { value });
 }
 
-// Then it gives no names to some buttons, no landmark to the logo, and a role that ARIA has retired to each reference.
+// Its search has a name that does not say what stands on it, and its logo is no landmark.
 document.addEventListener("DOMContentLoaded", () => {
   // Search shows a passage of each page it finds, which it may not fetch where the book is opened from a file.
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-  document.querySelectorAll(".search-button, .theme-switch-button").forEach((button) => {
-    const isTheme = button.matches(".theme-switch-button");
-    button.setAttribute("aria-label", button.textContent.trim() || button.title || (isTheme ? "Light or dark" : "Search"));
-  });
-  document.querySelector(".search-button-field")?.removeAttribute("aria-label"); // it says more than "Search"
-  document.querySelectorAll(".sidebar-primary-items__start > .sidebar-primary-item").forEach((item) => {
-    if (!item.querySelector(".navbar-brand")) return;
-    item.setAttribute("role", "navigation");
-    item.setAttribute("aria-label", "Title page");
-  });
+  document.querySelector(".search-button-field")?.removeAttribute("aria-label");
+  const logo = document.querySelector(".sidebar-primary-item:has(> .navbar-brand)");
+  logo?.setAttribute("role", "navigation");
+  logo?.setAttribute("aria-label", "Title page");
   document.querySelectorAll(".attn-strip a[aria-current]").forEach((here) => {
     const strip = here.closest(".attn-strip"); // where it is longer than the page, the present chapter stands in its middle
     const widths = new ResizeObserver(() => {
@@ -44,14 +34,6 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     [strip, strip.firstElementChild].forEach((one) => widths.observe(one)); // letters may be late, and the page turned
   });
-  document.querySelector(".btn-source-issues-button")?.addEventListener("click", ({ currentTarget: button }) => {
-    const form = new URL(button.href); // it asks for the section, which is the one in the middle of the screen
-    const begun = [...document.querySelectorAll("section[id] > :is(h1, h2, h3)")].filter((heading) =>
-      heading.getClientRects().length && heading.getBoundingClientRect().top < innerHeight / 2);
-    form.searchParams.set("section", begun.pop()?.textContent.replace(/#$/, "") ?? "");
-    button.href = form;
-  });
-  document.querySelectorAll("[role='doc-biblioentry']").forEach((entry) => entry.setAttribute("role", "listitem"));
 });
 
 // Search calls what it has from the index by its page alone; here it is called by its section too, as all else.
