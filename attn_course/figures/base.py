@@ -12,7 +12,7 @@ import traitlets
 from attn_course.digits import significant
 
 FOLDER = Path(__file__).parent
-DTYPES = {float: "numbers", int: "whole numbers", bool: "True and False"}
+DTYPES = {float: "numbers", bool: "True and False"}
 
 
 def read_source(*names):
@@ -91,7 +91,7 @@ class Words(traitlets.List):
 
 
 class Shaped(traitlets.TraitType):
-    """An array of numbers, whole numbers or booleans with named axes, as "n d_k", kept as nested lists.
+    """An array of numbers or booleans with named axes, as "n d_k", kept as nested lists.
 
     An axis named by a number has that size. One that is optional is None until it is given.
     """

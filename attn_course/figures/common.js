@@ -186,8 +186,8 @@ function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
 }
 
 // A button that goes once through all places up to the last, and there at once for a reader who asked for no motion;
-// pressed on the way, it stops, as `stop` does. `go` stops at a place.
-function player({ last, now, goTo, milliseconds = 4000 }) {
+// pressed on the way, it stops. `go` stops at a place.
+function player({ last, now, goTo }) {
   let run = 0, plays = false;
   const stop = () => {
     run++;
@@ -204,13 +204,13 @@ function player({ last, now, goTo, milliseconds = 4000 }) {
       if (mine !== run || !press.isConnected) return;
       if (shown !== Math.round(place)) goTo((shown = Math.round(place)));
       if (place === last) stop();
-    }, (milliseconds * (last - from)) / last);
+    }, (4000 * (last - from)) / last);
   });
   const go = (place) => {
     stop();
     goTo(Math.max(0, Math.min(last, place)));
   };
-  return { press, stop, go };
+  return { press, go };
 }
 
 function sum(numbers) {
@@ -258,17 +258,12 @@ function softmax(scores) {
   return exponentials.map((exponential) => exponential / total);
 }
 
-// The names of entries: q₁, q₂, …
-function indexed(letter, i) {
-  return letter + String(i + 1).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
-}
-
 // A slider with its label and its value; `set(value)` shows a value that came from elsewhere.
-function slider({ label, min, max, step = 0.01, className = "", show = format, onInput }) {
+function slider({ label, min, max, step = 0.01, show = format, onInput }) {
   const input = control("range", { min, max, step });
   const value = element("output", { className: "attn-value" });
   input.addEventListener("input", () => onInput(Number(input.value)));
-  const row = element("label", { className: `attn-slider ${className}` }, element("span", {}, ...typeset(label)), input, value);
+  const row = element("label", { className: "attn-slider" }, element("span", {}, ...typeset(label)), input, value);
   const set = (number) => {
     input.value = number;
     value.textContent = show(number);
@@ -360,8 +355,7 @@ function sentence(options) {
   return line;
 }
 
-// Arcs from one word of n to each of them, as wide as its weight; `set(from, weights)` draws them from a place that may lie
-// between two words, on its way from one to the other.
+// Arcs from one word of n to each of them, as wide as its weight; `set(from, weights)` draws them.
 function arcs(n, [wide, tall], base) {
   const across = (i) => ((i + 0.5) * wide) / n;
   const lines = Array.from({ length: n }, () => drawing("path", { class: "attn-arc" }));
@@ -375,7 +369,7 @@ function arcs(n, [wide, tall], base) {
     });
     put(dots[i], { r: 2 + 6 * Math.sqrt(weight), visibility });
   });
-  return { group: drawing("g", {}, ...lines, ...dots), set, across };
+  return { group: drawing("g", {}, ...lines, ...dots), set };
 }
 
 // A small picture of a pattern: a path for each shade. `show(rows)` draws another one.
@@ -437,7 +431,7 @@ function mapTable(title, byLayer, flat = "") {
 }
 
 // Numbers in a grid of cells, shaded by a share of which no more than 1 is seen.
-function fill(cells, numbers, share = (number) => number) {
+function fill(cells, numbers, share) {
   cells.forEach((row, i) => row.forEach((cell, j) => {
     cell.textContent = format(numbers[i][j]);
     cell.style.setProperty("--attn-w", Math.min(1, share(numbers[i][j])));
@@ -539,16 +533,6 @@ function wordField({ words, fewest = 2, most, note = "", onWords }) {
 // How wide a drawing is in its own units, so that one of them is about a pixel: one layout for telephones, one for more.
 function sceneWidth() {
   return matchMedia("(max-width: 480px)").matches ? 340 : 640;
-}
-
-// Numbers between 0 and 1 that depend on a word's letters alone, so that the same word always gets the same ones.
-function madeUpNumbers(word, count) {
-  let state = 2166136261;
-  for (const letter of word) state = Math.imul(state ^ letter.codePointAt(0), 16777619);
-  return Array.from({ length: count }, () => {
-    state = Math.imul(state ^ (state >>> 15), 2246822519) + 374761393;
-    return Math.round(((state >>> 8) / 2 ** 24) * 100) / 100;
-  });
 }
 
 // The root of an explorable. Keys stay inside, as JupyterLab would take the arrow keys for itself, but Shift+Enter goes on

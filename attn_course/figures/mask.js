@@ -40,6 +40,14 @@ function stairsInWords(ahead, n) {
   return `itself, earlier words and the next ${ahead === 1 ? "word" : `${ahead} words`}`;
 }
 
+// A number between 0 and 1 that depends on the letters of a text alone, so that the same text always gets the same one.
+function madeUp(text) {
+  let state = 2166136261;
+  for (const letter of text) state = Math.imul(state ^ letter.codePointAt(0), 16777619);
+  state = Math.imul(state ^ (state >>> 15), 2246822519) + 374761393;
+  return Math.round(((state >>> 8) / 2 ** 24) * 100) / 100;
+}
+
 // The edge of a staircase over the cells of a table, and the handle in its first row that moves all of it.
 function drawEdge(cells, table, onAhead) {
   const n = cells.length;
@@ -94,7 +102,7 @@ function build({ start, read, change, reset, line, tell, explain, draw }) {
   const useWords = (own) => {
     const scores = own.map((one) => own.map((other) => {
       const [i, j] = [start.tokens.indexOf(one), start.tokens.indexOf(other)];
-      return i < 0 || j < 0 ? 3 * madeUpNumbers(`${one} ${other}`, 1)[0] : start.scores[i][j];
+      return i < 0 || j < 0 ? 3 * madeUp(`${one} ${other}`) : start.scores[i][j];
     }));
     const allowed = Object.values(MASKS)[whichMask(read().mask)] ?? MASKS["all words"];
     change({ tokens: own, scores, mask: grid(own.length, own.length, allowed) });
