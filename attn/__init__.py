@@ -10,24 +10,8 @@ from attn.tape import Tape
 from attn.transformer import decoder, encoder, init_transformer
 
 __all__ = [
-    "Forbid",
-    "Replace",
-    "ReplaceMixtures",
-    "ReplaceValues",
-    "Tape",
-    "Trace",
-    "TransformerConfig",
-    "blockwise_attention",
-    "causal_mask",
-    "count_parameters",
-    "decoder",
-    "encoder",
-    "generate",
-    "hold",
-    "init_transformer",
-    "multi_head_attention",
-    "online_softmax",
-    "scaled_dot_product_attention",
-    "softmax",
+    "Forbid", "Replace", "ReplaceMixtures", "ReplaceValues", "Tape", "Trace", "TransformerConfig",
+    "blockwise_attention", "causal_mask", "count_parameters", "decoder", "encoder", "generate", "hold",
+    "init_transformer", "multi_head_attention", "online_softmax", "scaled_dot_product_attention", "softmax",
     "switch_off",
-]
+]  # fmt: skip

@@ -61,14 +61,14 @@ class Tokenizer:
 
     def decode(self, tokens):
         """Return the text of tokens, array_like of int, shape (n,)."""
-        return "".join(self._words_of(tokens))
-
-    def _words_of(self, tokens):
         tokens = as_tokens(tokens)
         if tokens.ndim > 1:
             raise ValueError(f"decode takes the tokens of one text, but these have shape {tokens.shape}")
         check_tokens(tokens, len(self.words))
-        return [self.words[token] for token in tokens]
+        return self._text([self.words[token] for token in tokens])
+
+    def _text(self, words):
+        return "".join(words)
 
     def _pieces(self, text):
         return PIECES.findall(text)

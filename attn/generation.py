@@ -3,7 +3,7 @@
 import numpy as np
 
 from attn.attention import softmax
-from attn.checks import as_array, as_mask, as_size, as_tokens, check_rng, check_tokens
+from attn.checks import as_array, as_size, as_tokens, check_rng, check_tokens
 from attn.transformer import decoder
 
 
@@ -78,8 +78,6 @@ def generate(
     """
     tokens = as_tokens(tokens)
     n = length_of(config, tokens, n_new, stop)
-    if mask is not None and not as_mask(mask, tokens.shape)[..., -1].all():
-        raise ValueError("writing goes on from the last column: padding stands on the left, but this mask ends in it")
     options = {"context": context, "context_mask": context_mask, "cache": Cache(), "last": True}
     new, ended = tokens, np.zeros(tokens.shape[:-1], bool)
     while tokens.shape[-1] < n and not (stop is not None and ended.all()):

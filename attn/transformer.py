@@ -143,7 +143,9 @@ def decoder(
     tokens, mask = _checked(params, config, tokens, mask, start)
     _check_context(config, context)
     if last and mask is not None and not mask[..., -1:].all():
-        raise ValueError("the last column is asked: padding stands on the left, but this mask ends in it")
+        raise ValueError(
+            "what comes next is asked behind the last column: padding stands on the left, but this mask ends in it"
+        )
     extended = copy(cache)  # a call that fails leaves nothing in the cache
     mask = mask if cache is None else extended.begin(config, mask, tokens.shape)
     X = _embed(params, config, tokens, start + _first_position(mask))

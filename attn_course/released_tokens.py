@@ -63,9 +63,8 @@ class ByteTokenizer(Tokenizer):
     def _tokens(self):
         return {word: token for token, word in enumerate(self.words)}
 
-    def decode(self, tokens):
-        """Return the text of tokens, array_like of int, shape (n,); what is no whole character is \ufffd."""
-        return b"".join(map(self._bytes_of, self._words_of(tokens))).decode(errors="replace")
+    def _text(self, words):
+        return b"".join(map(self._bytes_of, words)).decode(errors="replace")  # what is no whole character is \ufffd
 
     def _bytes_of(self, word):
         as_it_is = word in self._marked or not BACK.keys() >= {*word}

@@ -834,6 +834,7 @@ def test_the_loom_runs_to_its_end_once_and_stops_when_the_reader_takes_over(blan
 
 FOLLOWED = """async ([name, state]) => {
   const listening = [], did = [];
+  state.shown = Object.keys(state);
   const model = {
     get: (key) => did.push("get") && state[key],
     set: () => did.push("set"),
