@@ -68,13 +68,17 @@ class Captions(SphinxTransform):
                 below[0]["classes"].append("attn-figure-caption")
 
 
+def own_parts():
+    """Return the parts of the script of all pages that are no figures: what is kept, and what reads and writes it."""
+    kept, _, _ = KEPT.read_text(encoding="utf-8").partition("export {")
+    return [kept, *((ROOT / name).read_text(encoding="utf-8") for name in PARTS)]
+
+
 def page_scripts():
     """Return by its place in _static the text of each script of the pages, made light."""
-    kept, _, _ = KEPT.read_text(encoding="utf-8").partition("export {")
-    parts = [(ROOT / name).read_text(encoding="utf-8") for name in PARTS]
     scripts = {
         **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
-        "explorables.js": shared_script("(() => {", kept, *parts, "})();"),
+        "explorables.js": shared_script("(() => {", *own_parts(), "})();"),
         "trainer.js": TRAINER,
     }
     return {name: light(text) for name, text in scripts.items()}

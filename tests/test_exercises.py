@@ -9,9 +9,9 @@ import pytest
 
 from attn_course.exercises import Waiting, check, rule_of
 from attn_course.figures import shared_script
-from book import ROOT, chapters
+from book import chapters
 from book.execute import exercises, read
-from book.page import PARTS
+from book.page import own_parts
 from book.prose import printed
 
 
@@ -121,8 +121,7 @@ RULES = {
 
 def in_page(visit, tmp_path, rule):
     """Open a page with one exercise in it, and return it."""
-    scripts = [(ROOT / name).read_text(encoding="utf-8") for name in PARTS]
-    (tmp_path / "book.js").write_text(shared_script("(() => {", *scripts, "})();"), encoding="utf-8")
+    (tmp_path / "book.js").write_text(shared_script("(() => {", *own_parts(), "})();"), encoding="utf-8")
     exercise = f'<div class="cell"></div><div class="cell">{Waiting(rule)._repr_html_()}</div>'
     html = f'<section id="exercises"><section id="one"><h3>One</h3>{exercise}</section></section>'
     (tmp_path / "page.html").write_text(

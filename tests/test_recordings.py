@@ -37,7 +37,7 @@ def test_a_recording_is_small_and_says_where_it_comes_from(name):
 
 
 def test_what_is_not_recorded_is_refused():
-    with pytest.raises(ValueError, match=r"no recording 'nothing', but there are: .*learning_to_attend"):
+    with pytest.raises(ValueError, match=r"nothing is measured as 'nothing', but there are: .*learning_to_attend"):
         read_measured("nothing")
 
 
