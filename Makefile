@@ -20,7 +20,7 @@ OLDER = $(if $(PROCESSOR),OPENBLAS_CORETYPE=$(PROCESSOR) NPY_DISABLE_CPU_FEATURE
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help torch models compiler kernel book pdf check test test-all variants bench lab record novels lock clean
+.PHONY: help torch models compiler kernel book pdf check test test-all variants bench lab record novels lines lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
@@ -36,6 +36,7 @@ help:
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
 	@echo "make novels  train the model of chapter 16 again, five times, and measure it (two hours)"
+	@echo "make lines   print how many lines each room has"
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml, and models.txt"
 	@echo "make clean   remove what was built and installed"
 
@@ -112,6 +113,11 @@ record: .venv/installed
 
 novels: .venv/installed
 	$(BIN)/python -m recordings.novels.train
+
+# Code, looks and settings of each room, without notebooks and data; a room in another is counted in both.
+lines:
+	@for room in attn attn_course attn_course/figures attn_course/figures/engines book recordings benchmarks lab tests; do \
+	  git ls-files $$room | grep -E '\.(py|js|css|c)$$' | xargs cat | wc -l | xargs printf '%7d  %s\n' | sed "s|$$| $$room|"; done
 
 lock: .venv/installed
 	$(LOCK) --upgrade $(foreach extra,lab book test bench lint lock,--extra $(extra)) --output-file requirements.txt
