@@ -224,7 +224,7 @@ def read_mark_values(name):
     Returns
     -------
     array, shape (2, n_layers, n_heads, d_v)
-        `recordings.novels.mark_values` has measured it.
+        `recordings.novels.exchange` has measured it.
     """
     with np.load(FOLDER / MARK_VALUES) as values:
         return values[name]

@@ -30,7 +30,7 @@ def interval(statistic, groups):
     """Return [value, low, high] of a statistic, called with rows; an array gives a list of them.
 
     95 % of the values lie between the bounds if whole groups of rows are drawn anew from these, with replacement. For
-    few groups such bounds are too close to each other: `coverage.py` measures by how much.
+    few groups such bounds are too close to each other: `minilm/controls.py` measures by how much.
     """
     groups = np.asarray(groups)
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]

@@ -16,7 +16,7 @@ from attn.layers import layer_norm, unembedding
 from attn_course import novels
 from attn_course.figures import NovelReader
 from attn_course.figures.novel_reader import PARTS, first_read
-from recordings.novels import mark_values
+from recordings.novels import exchange
 
 TEXTS = ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
 PARAMS, TOKENIZER, CONFIG = novels.read_model(), novels.read_tokenizer(), novels.CONFIG
@@ -146,7 +146,7 @@ def test_a_head_that_looks_only_at_itself_and_marks_that_are_exchanged_do_what_t
 
 def test_mean_values_of_marks_are_what_was_measured():
     for name, number in novels.ALIVE.items():
-        assert_allclose(novels.read_mark_values(name), mark_values.values_of(number), atol=1e-4)
+        assert_allclose(novels.read_mark_values(name), exchange.values_of(number), atol=1e-4)
 
 
 def test_the_text_is_brought_into_the_form_of_the_novels(js):

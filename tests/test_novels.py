@@ -125,9 +125,8 @@ def test_losses_closings_and_looks_are_the_decoders(params, held, tokenizer):
 
 def test_the_recorded_heads_look_at_marks_as_the_model_does(params, held):
     recorded = np.array(SHIPPED["on the mark"][-1])
-    found, before = quotations.on_the_mark(novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), held)
+    found = quotations.on_the_mark(novels.in_parts(partial(novels.looks, params), held.rows[:, :-1]), held)
     np.testing.assert_allclose(found, recorded, atol=0.01)
-    assert recorded.max() > 5 * np.max(before)
 
 
 def test_a_head_that_copies_would_be_found(monkeypatch):

@@ -63,6 +63,12 @@ def test_words_lie_before_training_where_it_was_recorded():
         np.testing.assert_allclose(found[name], cosines, atol=1e-3)
 
 
+def test_many_rows_are_all_different_and_none_is_in_the_test():
+    seen, new = two_questions.rows_to_learn_from(3)["rows"], two_questions.CORPUS.test["rows"]
+    assert seen.shape == (3 * 3600, 8)
+    assert len(np.unique(np.concatenate([seen, new]), axis=0)) == len(seen) + len(new)
+
+
 def test_letters_two_back_are_asked_for_and_far_places_forbidden():
     text, answers, asked = positions.two_back(np.random.default_rng(0), 3, 6)
     assert (answers[:, 2:] == text[:, :-2]).all() and asked.tolist() == [[False] * 2 + [True] * 4] * 3
@@ -72,64 +78,6 @@ def test_letters_two_back_are_asked_for_and_far_places_forbidden():
     assert positions.FAR.shape == (32, 32) and np.abs(rows - columns).max() == 15
     assert not positions.FAR[0, 15] and positions.FAR[0, 16]
     assert np.flatnonzero(positions.MIDDLE[0]).tolist() == list(range(3, 16))
-
-
-def drawn_letters(way):
-    """Return a config of `way`, parameters with random biases, and a batch of "two back"."""
-    rng, config = np.random.default_rng(0), positions.sizes(way, 1)
-    params = init_transformer(rng, config, dtype=float)
-    positions.table_of(params)[:] = rng.normal(size=positions.table_of(params).shape)
-    return config, params, positions.two_back(rng, 3, 5)
-
-
-def test_fixed_biases_get_no_gradient_and_all_else_gets_the_same():
-    config, params, batch = drawn_letters("ALiBi, slopes 2 and 1")
-    (loss, grads), (fixed_loss, fixed) = (
-        positions.gradients(decoder, config, params, *batch, fixed=fixed) for fixed in (False, True)
-    )
-    assert loss == fixed_loss and positions.table_of(grads).any() and not positions.table_of(fixed).any()
-    np.testing.assert_array_equal(grads["embedding"], fixed["embedding"])
-
-
-def test_far_biases_are_replaced_and_no_others():
-    _, params, _ = drawn_letters("relative, far")
-    before = positions.table_of(params).copy()
-    after = positions.table_of(positions.with_far_biases(params, 7))
-    np.testing.assert_array_equal(positions.table_of(params), before)
-    assert (after[:, :16] == 7).all() and (after[:, -16:] == 7).all()
-    np.testing.assert_array_equal(after[:, 16:-16], before[:, 16:-16])
-
-
-def test_slopes_fall_with_the_distance_one_for_each_head():
-    way = "ALiBi, slopes 2 and 1"
-    table = positions.table_of(positions.untrained(np.random.default_rng(0), positions.sizes(way, 1), way))
-    assert table.shape == (2, 63)
-    assert table[:, 28:35].tolist() == [[-6, -4, -2, 0, -2, -4, -6], [-3, -2, -1, 0, -1, -2, -3]]
-
-
-def test_a_place_can_be_left_out_of_what_is_asked():
-    text, answers, asked = positions.two_back(np.random.default_rng(0), 3, 6)
-    left = positions.without_places((text, answers, asked), (3,))
-    assert left[0] is text and left[1] is answers
-    assert left[2].tolist() == [[False, False, True, False, True, True]] * 3
-    np.testing.assert_array_equal(positions.without_places((text, answers, asked), ())[2], asked)
-
-
-def test_many_rows_are_all_different_and_none_is_in_the_test():
-    seen, new = two_questions.rows_to_learn_from(3)["rows"], two_questions.CORPUS.test["rows"]
-    assert seen.shape == (3 * 3600, 8)
-    assert len(np.unique(np.concatenate([seen, new]), axis=0)) == len(seen) + len(new)
-
-
-def test_a_rule_names_the_place_where_a_letter_looks():
-    letters = np.array([[3, 1, 3, 3, 1, 0]])
-    found = {rule: toys.looks(rule, letters)[0].tolist() for pair in toys.HELD.values() for rule in pair if rule}
-    assert found == {
-        "one back": [-1, 0, 1, 2, 3, 4],
-        "itself": [0, 1, 2, 3, 4, 5],
-        "the first": [0] * 6,
-        "what to copy": [-1, -1, 1, 3, 2, -1],
-    }
 
 
 def test_the_depth_that_normalises_first_is_the_packages_decoder():

@@ -3,9 +3,8 @@
     make models
     .venv/bin/python -m recordings.minilm.measure
 
-has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in
-attn_course/data/measured. A first version measured more, which no page shows; the minilm.json that the chapters read is
-of that version, and holds it as well. What these numbers are to be compared with is measured by controls.py.
+has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in attn_course/data/measured.
+What these numbers are to be compared with is measured by controls.py.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 groups are drawn anew from these, with replacement. Groups are
@@ -29,7 +28,7 @@ from .apples import two_apples
 from .heads import LEVELS, every_head, patterns
 from .model import HEADS, SENTENCES, Model
 from .pronoun import it
-from .senses import word_senses
+from .senses import mole_phrases, word_senses
 from .tower import tower
 
 LICENCE = (
@@ -43,6 +42,7 @@ def findings(model):
     return {
         "heads": HEADS,
         "senses": {word: word_senses(model, word) for word in SENTENCES["senses"]},
+        "mole phrases": mole_phrases(model),
         "two apples": two_apples(model),
         "tower": tower(model),
         "adjectives": adjectives(model),

@@ -98,3 +98,19 @@ def word_senses(model, word):
             part: plain([one[part].mean(axis=0) for one in mixed]) for part in ("word", "misleading")
         },
     }
+
+
+def mole_phrases(model):
+    """Return the source's three phrases, with the cosines of "mole" and each sense by layer: "mole" from its mean in
+    all sentences, the senses from their middle."""
+    about, phrases = SENTENCES["senses"]["mole"]["anchors"], SENTENCES["mole phrases"]
+    anchors = np.stack([anchor(model, words) for words in about.values()])
+    mean = np.mean([one.vector("mole") for one in read(model, sentences_of("mole", "templates")[0])], axis=0)
+
+    def cosines(one):
+        return plain([cosine(one.vector("mole") - mean, way) for way in anchors - anchors.mean(axis=0)], 3)
+
+    return [
+        {"text": phrase, "sense": sense, "cosines from own mean, by layer": dict(zip(about, cosines(one)))}
+        for (phrase, sense), one in zip(phrases.items(), read(model, phrases))
+    ]

@@ -1,4 +1,10 @@
-"""Activation patching: closing marks are given the values of opening ones in one head, and opening ones of closing."""
+"""Activation patching: closing marks are given the values of opening ones in one head, and opening ones of closing.
+
+    .venv/bin/python -m recordings.novels.exchange
+
+writes the mean values that a page puts in, attn/data/novels/mark_values.npz, for the book's model and for the one that
+learned to copy.
+"""
 
 import numpy as np
 
@@ -61,3 +67,14 @@ def measure(params, tokenizer, held, quoting):
         log_odds[touched] = patched(params, *marked, tokenizer, heads, values)
         found[name(*heads)] = at_places(log_odds, held)
     return {"exchanged": found}
+
+
+def values_of(number):
+    """Return the mean values of a model of the package: array, shape (2, n_layers, n_heads, d_v)."""
+    held = novels.held_out(novels.read_tokenizer())
+    return np.stack(mean_values(novels.read_model(number), held)).astype(np.float32)
+
+
+if __name__ == "__main__":
+    values = {model: values_of(number) for model, number in novels.ALIVE.items()}
+    np.savez_compressed(novels.FOLDER / novels.MARK_VALUES, **values)

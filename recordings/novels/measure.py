@@ -1,17 +1,22 @@
-"""What is measured of a model that has read six novels: at each of its marks, at its end, and rounded to bytes.
-
-A first version measured more, which no page shows; novels.json is of that version, and holds it as well.
-"""
+"""What is measured of a model that has read six novels: at each of its marks, at its end, and rounded to bytes."""
 
 from functools import partial
 
 import numpy as np
 
+from attn import decoder, switch_off
+from attn.generation import Cache, draw
 from attn.interventions import named_head
 from attn_course import novels
+from attn_course.novels import CONFIG
 
-from . import continuing, copying, counting, exchange, places, quotations, reading, writing
+from . import copying, counting, exchange, places, quotations, reading, writing
 from .learn import MARKS, STEPS, params_at
+from .quotations import name, other_pairs
+from .reading import mean
+
+N_READ, N_NEW, SEEDS = 10, 60, range(6)
+FIRST = (novels.CLOSING, novels.OPENING, "\n")  # what may come first: a closing mark, an opening one, a paragraph's end
 
 
 def measure(seed, tokenizer, held):
@@ -21,7 +26,7 @@ def measure(seed, tokenizer, held):
     weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
     quoting = quotations.most_on_the_mark(found["on the mark"][-1])
     return found | {
-        "quoting": [quotations.name(head) for head in quoting],
+        "quoting": [name(head) for head in quoting],
         "quoting, by half": quotations.quoting_by_half(weights, held),
         "by distance": quotations.on_the_mark_by_distance(weights, held, *quoting[0]),
         "closing, reading few": quotations.measure_context(params, tokenizer, held),
@@ -34,16 +39,14 @@ def measure(seed, tokenizer, held):
 
 def measure_at_marks(seed, tokenizer, held):
     """Return by name what a model does at each of its marks; a head's weights are lists [layer][head]."""
-    found = {"held out": [], "closing": [], "on the mark": [], "before the mark": []}
+    found = {"held out": [], "closing": [], "on the mark": []}
     for step in MARKS:
         params = params_at(seed, step)
         weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
-        on_it, before_it = quotations.on_the_mark(weights, held)
         losses, log_odds = reading.read(params, held.rows, tokenizer)
-        found["held out"].append(reading.mean(losses))
+        found["held out"].append(mean(losses))
         found["closing"].append(quotations.inside_and_outside(1 / (1 + np.exp(-log_odds)), held))
-        found["on the mark"].append(on_it)
-        found["before the mark"].append(before_it)
+        found["on the mark"].append(quotations.on_the_mark(weights, held))
     return found
 
 
@@ -51,7 +54,7 @@ def counted(tokens, held):
     """Return what needs no model: by name the losses of n-grams, arrays of shape (n_rows, length), and how often each
     token comes in the training text."""
     losses = {f"{n}-grams": counting.losses(tokens, held.rows, n) for n in counting.ORDERS}
-    return losses, np.bincount(tokens, minlength=novels.CONFIG.vocab_size)
+    return losses, np.bincount(tokens, minlength=CONFIG.vocab_size)
 
 
 def measure_rounded(number, quoting, tokenizer, held, losses, often):
@@ -76,7 +79,7 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
         "mean ablation": places.mean_ablation(params, tokenizer, held),
         "only itself": places.only_itself(params, tokenizer, held),
         "where heads look": places.where_heads_look(params, rows[:, :-1]),
-        "first mark": continuing.measure(params, tokenizer, rows.ravel(), quoting),
+        "first mark": continued(params, tokenizer, rows.ravel(), quoting),
         "n-grams": counting.beside(lost, losses),
         "values put in": exchange.measure(params, tokenizer, held, quoting),
         "direct logit attribution": writing.inside_less_closed(params, tokenizer, held),
@@ -84,3 +87,48 @@ def measure_rounded(number, quoting, tokenizer, held, losses, often):
         "named again, beside others": copying.named_again(params, tokenizer),
         "stood in the row": copying.repeated(beside_five, rows, tokenizer, often),
     }
+
+
+# --- quotations that are begun, and gone on with by the model and by the author --------------------------------------
+
+
+def beginnings(tokenizer, text):
+    """Return what is read of each quotation that is still open then, and what the author has written on: array of int,
+    shape (n, N_READ + 2 + N_NEW). The token before the mark is read as well."""
+    marks, inside = novels.quotations(text, tokenizer)
+    starts = np.flatnonzero(inside & (marks == np.arange(len(text))))
+    starts = starts[(starts > 0) & (starts + N_READ + N_NEW < len(text)), None]
+    ends = [tokenizer.words.index(word) for word in FIRST]
+    texts = text[starts + np.arange(-1, N_READ + 1 + N_NEW)]
+    return texts[~np.isin(texts[:, 2 : N_READ + 2], ends).any(axis=1)]
+
+
+def written(params, read, interventions=(), seed=0):
+    """Return what the model writes on from what it has read: array of int, shape (n, N_NEW)."""
+    rng, cache, new, found = np.random.default_rng(seed), Cache(), read, []
+    for _ in range(N_NEW):
+        logits = decoder(params, CONFIG, new, cache=cache, interventions=interventions)[:, -1]
+        new = draw(logits, rng)[:, None]
+        found.append(new)
+    return np.concatenate(found, axis=1)
+
+
+def first_marks(new, tokenizer):
+    """Return in what share of texts, shape (n, N_NEW), a closing mark, an opening one or a paragraph's end comes first,
+    and in what share there is none of them."""
+    kinds = np.stack([new == tokenizer.words.index(word) for word in FIRST], axis=-1)
+    first = kinds[np.arange(len(new)), kinds.any(axis=-1).argmax(axis=1)]
+    return [mean(first[:, kind]) for kind in range(len(FIRST))] + [mean(~first.any(axis=-1))]
+
+
+def continued(params, tokenizer, text, quoting):
+    """Return by name which mark comes first: the author's, and the model's, draw by draw. Pairs of other heads are
+    drawn once each."""
+    texts = beginnings(tokenizer, text)
+    read = texts[:, : N_READ + 2]
+    found = {"Austen": first_marks(texts[:, N_READ + 2 :], tokenizer)}
+    draws = {(): SEEDS, quoting: SEEDS, **{pair: [seed] for seed, pair in enumerate(other_pairs(quoting))}}
+    for heads, seeds in draws.items():
+        off = [switch_off(*head) for head in heads]
+        found[name(*heads)] = [first_marks(written(params, read, off, seed), tokenizer) for seed in seeds]
+    return found

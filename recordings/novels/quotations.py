@@ -43,10 +43,9 @@ def measure_context(params, tokenizer, held):
 
 
 def on_the_mark(weights, held):
-    """Return each head's mean weight on the last quotation mark, and on the token before it: lists [layer][head]."""
+    """Return each head's mean weight on the last quotation mark: lists [layer][head]."""
     row, place = np.nonzero((held.marks > 0) & (held.marks < np.arange(LENGTH)))
-    mark = held.marks[row, place]
-    return [weights[row, :, :, place, key].mean(axis=0).astype(float).round(4).tolist() for key in (mark, mark - 1)]
+    return weights[row, :, :, place, held.marks[row, place]].mean(axis=0).astype(float).round(4).tolist()
 
 
 def on_the_mark_by_distance(weights, held, layer, head):
@@ -67,7 +66,7 @@ def quoting_by_half(weights, held):
     found, half = [], len(held.rows) // 2
     for part in (slice(half), slice(half, None)):
         rows = replace(held, **{field: array[part] for field, array in vars(held).items()})
-        found.append([name(head) for head in most_on_the_mark(on_the_mark(weights[part], rows)[0])])
+        found.append([name(head) for head in most_on_the_mark(on_the_mark(weights[part], rows))])
     return found
 
 

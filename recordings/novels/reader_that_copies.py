@@ -2,9 +2,8 @@
 
     .venv/bin/python -m recordings.novels.reader_that_copies
 
-takes twenty minutes, and writes attn_course/data/novels/model_copying.npz and
-attn_course/data/measured/reader_that_copies.json. Whoever stops it goes on later where it was. A first version measured
-more, which no page shows; the recording is of that version, and holds it as well.
+takes twenty minutes, and writes attn_course/data/novels/model_copying.npz and attn_course/data/measured/reader_that_copies.json.
+Whoever stops it goes on later where it was.
 """
 
 import hashlib
@@ -12,23 +11,30 @@ import time
 
 import numpy as np
 
+from attn import decoder
 from attn.threads import on_one_thread
 from attn.training import Adam, schedule
 from attn_course import novels
-from attn_course.measured import mean_losses, write_measured
+from attn_course.measured import write_measured
 from attn_course.novels import CONFIG, FOLDER, LENGTH, SHIPPED, model_file
 from recordings import gradients
 
-from . import made_up_names, reading
+from .copying import FRAMES
 from .learn import REACHED, keep, model
+from .reading import mean, read_twice
 from .repeats import Names, names_of, passage, passage_again, random_again
 
 SOURCE = (
     "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md; random tokens and made-up names"
 )
-EVERY, SHORT, LONG = 50, 250, 1000  # steps between two measurements; of the first phase, and of the second
+EVERY, SHORT, LONG = 50, 250, 1000  # steps until all is kept, to go on from; of the first phase, and of the second
 MANY = {"length": 48, "novels": 8, "random": (12, 5, 16), "passages": (4, 6, 20), "renamed": 0}
 FEW = {"length": LENGTH + 1, "novels": 20, "random": (1, 5, 40), "passages": (1, 10, 63), "renamed": 2}
+NAMES = [  # of six tokens each, so that one can take the place of another
+    "Trundlewick", "Maplecroft", "Gristlewood", "Hobblestone", "Fizzlewig", "Bramblehurst",
+    "Quillfeather", "Dunderdale", "Nettlefold", "Ravensbourne", "Xantippo", "Ulverdoke",
+]  # fmt: skip
+NAME_LENGTH = 6
 FILES = ("training.txt.xz", "held_out.txt.xz", "tokenizer.json", model_file(), model_file("copying"))
 
 
@@ -92,11 +98,38 @@ def learn_to_copy(tokens, names, n_taken=SHORT + LONG):
     return adam.params, losses
 
 
-def measure(params, tokenizer, held, often):
+def twice_in_frames(tokenizer, first=NAMES, second=NAMES):
+    """Return texts that end with the second of two names: by frame arrays of int, shape (n_names, length)."""
+    texts = [[f"{frame.format(one)} {other}" for one, other in zip(first, second)] for frame in FRAMES]
+    return [np.array([tokenizer.encode(text) for text in one]) for one in texts]
+
+
+def at_the_end(params, texts):
+    """Return of the names at the ends of texts the mean loss of a name, the share of its tokens that are the likeliest,
+    and the share of names of which all are."""
+    logits = [decoder(params, CONFIG, one[:, :-1])[:, -NAME_LENGTH:] for one in texts]
+    right = np.array([one.argmax(axis=-1) == text[:, -NAME_LENGTH:] for one, text in zip(logits, texts)])
+    lost = np.array([novels.losses(params, text)[:, -NAME_LENGTH:] for text in texts])
+    return [mean(lost.sum(axis=-1), 3), mean(right), mean(right.all(axis=-1))]
+
+
+def mentioned(params, tokenizer):
+    """Return what a name that no novel has costs at its first mention, at its second, and where another name was read
+    before."""
+    others = NAMES[1:] + NAMES[:1]
+    alone = [np.array([tokenizer.encode(f"{frame.split(' {}')[0]} {name}") for name in NAMES]) for frame in FRAMES]
+    return {
+        "first": at_the_end(params, alone),
+        "second": at_the_end(params, twice_in_frames(tokenizer)),
+        "another was read": at_the_end(params, twice_in_frames(tokenizer, others)),
+    }
+
+
+def measure(params, tokenizer, held):
     """Return what a model loses on what comes twice, random tokens and novels, and on made-up names."""
     return {
-        "told: once, again, behind others": reading.read_twice(params, held.rows.ravel()),
-        "made-up names": made_up_names.mentioned(params, tokenizer, often),
+        "told: once, again, behind others": read_twice(params, held.rows.ravel()),
+        "made-up names": mentioned(params, tokenizer),
     }
 
 
@@ -104,17 +137,15 @@ def main():
     REACHED.mkdir(parents=True, exist_ok=True)
     start, tokenizer = time.time(), novels.read_tokenizer()
     tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
-    often = np.bincount(tokens, minlength=CONFIG.vocab_size)
-    params, losses = learn_to_copy(tokens, Names(tokens, tokenizer, names_of(tokens, tokenizer), LENGTH + 1))
+    params, _ = learn_to_copy(tokens, Names(tokens, tokenizer, names_of(tokens, tokenizer), LENGTH + 1))
     np.savez_compressed(FOLDER / model_file("copying"), **novels.quantize(params))
     models = {"the book's": novels.read_model(), "that copies": novels.read_model("copying")}
     runs = {
-        "learning": {"loss": mean_losses(losses, EVERY)},
-        "held out": {which: reading.mean(novels.losses(one, held.rows)) for which, one in models.items()},
-        **{which: measure(one, tokenizer, held, often) for which, one in models.items()},
+        "held out": {which: mean(novels.losses(one, held.rows)) for which, one in models.items()},
+        **{which: measure(one, tokenizer, held) for which, one in models.items()},
     }
     digests = {file: hashlib.sha256((FOLDER / file).read_bytes()).hexdigest() for file in FILES}
-    about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "sha256": digests, "every": EVERY}
+    about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "sha256": digests}
     write_measured("reader_that_copies", __file__, runs, **about)
 
 

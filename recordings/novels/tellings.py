@@ -128,21 +128,13 @@ def second_telling(params, told, heads):
 
 
 def without_heads(params, told, one_back, copying):
-    """Return what the second telling becomes without heads, and with these alone in all layers but the first.
-
-    Returns
-    -------
-    dict
-        By kind of text and by what is off: the share right, and the loss; for other heads a list of these.
-    """
-    others = other_sets([*one_back, *copying], len(copying))
+    """Return the share right in the second telling, and the loss, without heads, and with these alone in all layers but
+    the first; for other heads a list of these."""
     off = {"nothing": [], "copying": copying, "one back": one_back}
     off["all but both"] = [head for head in LATER if head not in [*one_back, *copying]]
-    found = {}
-    for kind, one in told.items():
-        found[kind] = {key: second_telling(params, one, heads) for key, heads in off.items()}
-        found[kind]["others"] = [second_telling(params, one, heads) for heads in others]
-    return found
+    others = other_sets([*one_back, *copying], len(copying))
+    found = {key: second_telling(params, told, heads) for key, heads in off.items()}
+    return found | {"others": [second_telling(params, told, heads) for heads in others]}
 
 
 def given_another(params, told, heads):
@@ -157,19 +149,6 @@ def given_another(params, told, heads):
     ]
     likeliest = decoder(params, CONFIG, rows, interventions=put).argmax(axis=-1)
     return [mean(told.second(likeliest == text[:, 1:])) for text in (told.rows, other)]
-
-
-def exchanged(params, told, one_back, copying):
-    """Return by kind of text and by heads what `given_another` finds: no heads, those that copy, and as many others."""
-    others = other_sets([*one_back, *copying], len(copying))
-    return {
-        kind: {
-            "none": given_another(params, one, []),
-            "copying": given_another(params, one, copying),
-            "others": [given_another(params, one, heads) for heads in others],
-        }
-        for kind, one in told.items()
-    }
 
 
 def named(heads):

@@ -15,7 +15,7 @@ from recordings import gradients
 
 from .learn import model
 from .repeats import passage, passage_again, passages, random_again
-from .tellings import changes, exchanged, heads_of, named, texts, watch, without_heads
+from .tellings import changes, given_another, heads_of, named, texts, watch, without_heads
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md; and random tokens"
 EVERY, SEEDS, STEPS = 10, range(5), 400
@@ -64,6 +64,8 @@ def worth(params, told):
     one_back, copying = heads_of(params, told)
     found = {"heads one back": named(one_back), "heads that copy": named(copying)}
     if copying:
-        found["heads off"] = without_heads(params, told, one_back, copying)
-        found["values of another"] = exchanged(params, told, one_back, copying)
+        found["heads off"] = {"random": without_heads(params, told["random"], one_back, copying)}
+        found["values of another"] = {
+            kind: {"copying": given_another(params, one, copying)} for kind, one in told.items()
+        }
     return found

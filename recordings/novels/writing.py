@@ -6,7 +6,6 @@ from attn import Forbid, Trace, decoder
 from attn_course import novels
 from attn_course.novels import CONFIG, LENGTH
 
-from .places import ONLY_ITSELF
 from .reading import mean
 
 ROWS = 200  # of the held-out text, as on the page
@@ -99,15 +98,10 @@ def written_by_values(params, tokenizer, held, layer, head, interventions=()):
 
 
 def one_back(params, tokenizer, held, layer, head):
-    """Return what a head's values write if no token may attend to the one before it, in layers below; and, from marks
-    that open paragraphs, each head's mean weight one back: lists [layer][head]."""
+    """Return what a head's values write if no token may attend to the one before it, in layers below."""
     below = range(1, layer)
     cuts = {"nothing": []} | {f"one back in layer {number}": [Forbid(ONE_BACK, number)] for number in below}
     cuts["one back in all layers below"] = [Forbid(ONE_BACK, number) for number in below]
-    cuts["all but itself in all layers below"] = [Forbid(ONLY_ITSELF, number) for number in below]
-    asks = kinds_of_marks(held, tokenizer)["opening a paragraph"]
-    place = np.nonzero(asks)[1]
-    weights = novels.looks_from(params, held.rows[:ROWS, :-1], asks)[np.arange(len(place)), :, :, place - 1]
-    written = {cut: written_by_values(params, tokenizer, held, layer, head, made) for cut, made in cuts.items()}
-    counts = {kind: int(here.sum()) for kind, here in kinds_of_marks(held, tokenizer).items()}
-    return {"marks": counts, "written": written, "weight one back": weights.mean(axis=0, dtype=float).round(4).tolist()}
+    return {
+        "written": {cut: written_by_values(params, tokenizer, held, layer, head, made) for cut, made in cuts.items()}
+    }
