@@ -2,8 +2,8 @@
 
     .venv/bin/python -m recordings.minilm.controls
 
-writes minilm_controls.json in attn_course/data/measured. A list of three called "t interval", or under "self-repair", is a
-mean of the means of first nouns, and its bounds by Student's t; other lists of three have bounds as in measure.py.
+writes minilm_controls.json in attn_course/data/measured. A list of three called "t interval", or under "self-repair",
+is a mean of the means of first nouns, and its bounds by Student's t; other lists of three have bounds as in measure.py.
 Either way nouns are drawn, and frames and adjectives are fixed.
 """
 

@@ -3,8 +3,8 @@
     make models
     .venv/bin/python -m recordings.minilm.measure
 
-has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in attn_course/data/measured.
-What these numbers are to be compared with is measured by controls.py.
+has the model read what sentences.yml lists, and writes minilm.json and minilm_patterns.json in
+attn_course/data/measured. What these numbers are to be compared with is measured by controls.py.
 
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 groups are drawn anew from these, with replacement. Groups are

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m recordings.novels.exchange
 
-writes the mean values that a page puts in, attn/data/novels/mark_values.npz, for the book's model and for the one that
-learned to copy.
+writes the mean values that a page puts in, attn_course/data/novels/mark_values.npz, for the book's model and for the
+one that learned to copy.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m recordings.novels.reader_that_copies
 
-takes twenty minutes, and writes attn_course/data/novels/model_copying.npz and attn_course/data/measured/reader_that_copies.json.
-Whoever stops it goes on later where it was.
+takes twenty minutes, and writes attn_course/data/novels/model_copying.npz and
+attn_course/data/measured/reader_that_copies.json. Whoever stops it goes on later where it was.
 """
 
 import hashlib
