@@ -25,6 +25,7 @@ MADE_FROM = (
     "attn/*.py",
     "attn_course/**/*.*",
     "book/*.*",
+    "lab/**/kept.js",
     "_*.yml",
     "*.bib",
     "*.txt",

@@ -25,7 +25,7 @@ def small_book(tmp_path):
     """A book of one title page and one chapter, with this project's settings."""
     for name in ("_config.yml", "pyproject.toml", "references.bib", "requirements.txt"):
         shutil.copy(build.ROOT / name, tmp_path)
-    for name in ("attn", "book"):
+    for name in ("attn", "attn_course", "book", "lab"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
     (tmp_path / "_toc.yml").write_text(
         "format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n", encoding="utf-8"
