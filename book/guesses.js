@@ -49,7 +49,7 @@ function moveKept(from, to) {
 
 // Hide what follows a guess until it was made.
 function holdBack(place) {
-  const { guess } = place, name = nameOf(place, guess.id);
+  const { guess } = place, name = nameOfGuess(place, guess.id);
   const cell = place.closest(".cell");
   const sentence = cell.previousElementSibling;
   sentence.id ||= `guess-${guess.id}`;

@@ -1,7 +1,7 @@
 // In a notebook, what follows a guess is hidden until the guess was made, as in the book. Only the look of cells is touched,
 // never the notebook: the file stays as it was, and a cell that runs shows its result when the guess was made.
 
-import { chapterIn, hiddenBy, isShownAll, nameOf, remembered, showAllSwitch } from "./kept.js";
+import { chapterIn, hiddenBy, isShownAll, nameOfGuess, remembered, showAllSwitch } from "./kept.js";
 
 const ASKS = /^Guess\(\s*"([a-z0-9-]+)"/;
 const RESTS_ON = ["one-model", "trained"]; // tags of a result, marked in guesses.css as in book.css
@@ -23,7 +23,7 @@ function loadStyle() {
 function arrange({ content, context }, arrangeAll) {
   content.node.dataset.attnChapter = chapterIn(context.path);
   const cells = content.widgets, guesses = cells.filter(idOf), said = remembered();
-  const open = guesses.filter((cell) => !isShownAll() && !(nameOf(content.node, idOf(cell)) in said));
+  const open = guesses.filter((cell) => !isShownAll() && !(nameOfGuess(content.node, idOf(cell)) in said));
   const held = new Set(open.flatMap((cell) => hiddenBy(cell, cells, isHeading)));
   for (const cell of cells) {
     cell.toggleClass("attn-held", held.has(cell));

@@ -36,14 +36,14 @@ function chapterIn(path) {
 }
 
 // The name of a guess: in a notebook the extension says of which chapter.
-function nameOf(node, id) {
+function nameOfGuess(node, id) {
   const chapter = node.closest("[data-attn-chapter]")?.dataset.attnChapter ?? chapterIn(location.pathname);
   return chapter && `${chapter}?${id}`;
 }
 
-document.addEventListener("attn-asks", ({ target, detail }) => detail.recall(remembered()[nameOf(target, detail.id)]));
+document.addEventListener("attn-asks", ({ target, detail }) => detail.recall(remembered()[nameOfGuess(target, detail.id)]));
 document.addEventListener("attn-guessed", ({ target, detail: { id, said } }) => {
-  const name = nameOf(target, id);
+  const name = nameOfGuess(target, id);
   if (name) remember({ [name]: said });
 });
 
@@ -70,4 +70,4 @@ function showAllSwitch(onChange) {
   return label;
 }
 
-export { KEY, chapterIn, hiddenBy, isShownAll, keep, nameOf, remember, remembered, showAllSwitch };
+export { KEY, chapterIn, hiddenBy, isShownAll, keep, nameOfGuess, remember, remembered, showAllSwitch };
