@@ -1,7 +1,7 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, unfold, words
+from hands import choose, click, drag, fill, go, hold, key, pick, point, press, touch, train, unfold, words
 
 from attn import TransformerConfig, causal_mask, init_transformer
 from attn.course.recordings import read_recording
@@ -233,25 +233,19 @@ MOVES = {
     "gauge": [
         (hold, "query of b", "ArrowDown"),
         (hold, "key of b", "Shift+ArrowRight"),
-        (drag, "query of b", -900, 0),
         (drag, "query of b", 900, 0),
     ],
     "rotary": [
         (hold, "query stands at", "ArrowRight"),
         (hold, "both, together", "Shift+ArrowRight"),
-        (drag, "key stands at", -900, 0),
         (key, "angle per position", "ArrowLeft"),
         (drag, "both, together", 900, 0),
-        (drag, "query stands at", -100, 50),
     ],
     "norm": [
         (hold, "entry 2", "Shift+ArrowUp"),
         (hold, "mean", "ArrowDown"),
         (drag, "standard deviation", 0, -900),
         (press, "All times −1"),
-        (drag, "mean", 0, 900),
-        (drag, "standard deviation", 0, 900),
-        (drag, "entry 4", 0, -900),
     ],
     "notes": [
         (press, "Write the next pair"),
@@ -267,13 +261,11 @@ MOVES = {
     "clocks": [
         (hold, "one place", "ArrowUp"),
         (hold, "both, together", "Shift+ArrowRight"),
-        (drag, "other place", -900, 0),
         (drag, "both, together", 900, 0),
     ],
     "walks": [
         (hold, "dₖ", "Shift+ArrowRight"),
         (press, "Draw again"),
-        (drag, "dₖ", -900, 0),
         (press, "▶ Walk"),
         (drag, "dₖ", -100, 0),
     ],
@@ -281,18 +273,18 @@ MOVES = {
         (unfold,),
         (press, "Next step"),
         (key, "Step", "ArrowRight"),
-        *[(press, "Next step")] * 2,
+        (go, 2),
         (point, CELL, 3),
-        *[(press, "Next step")] * 3,
+        (go, 3),
         (press, "gold"),
         (click, "2"),
         (words, "she lost gold and"),
-        *[(press, "Next step")] * 2,
+        (go, 2),
         (press, "layer 1: normalised, “she”"),
         (point, CELL, 5),
         (key, "Set “lost, 2” to", "End"),
         (key, "Set “lost, 2” to", "ArrowLeft"),
-        *[(press, "Next step")] * 3,
+        (go, 3),
         (key, "Step", "End"),
         (press, "Take it back"),
         (press, "Previous step"),
@@ -304,7 +296,7 @@ MOVES = {
         (press, "Next step"),
         (choose, "gradient of gain"),
         (point, CELL, 2),
-        *[(press, "Next step")] * 17,
+        (go, 17),
         (press, "Previous step"),
         (choose, "<b>Anna lost"),
         (click, "forward: the prediction"),
@@ -338,11 +330,9 @@ MOVES = {
         (click, "Who matters?"),
         (click, "Exchange"),
         (press, "Read “The capital of France is”"),
-        (touch, ".attn-map", 23 + 4 * 30),  # L24H5
-        (touch, ".attn-map", 22 + 4 * 30),
+        (touch, ".attn-map", 22 + 4 * 30),  # L23H5
         (click, "Who matters?"),
         (touch, ".attn-sentence input", 0),
-        (click, "Look"),
     ],
     "todays_layer": [
         (press, "32 key heads"),

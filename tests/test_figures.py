@@ -9,7 +9,7 @@ import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, SENTENCE, notes_square, stepper
 from hands import bring, click, control, drag, handle, hold, press, swipe, touch, train, unfold, words
-from looks import LOOK, changes
+from looks import LOOK, changes, facts
 
 import attn.figures
 from attn.course.plots import COLORS
@@ -106,21 +106,22 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
 
 def test_other_states_show_what_was_recorded(blank, recorded):
     roots = blank(*OTHERS).locator(".attn-explorable").all()
-    looks = {f"{i}. {figure._name}": root.evaluate(LOOK) for i, (root, figure) in enumerate(zip(roots, OTHERS))}
+    numbered = enumerate(zip(roots, OTHERS))
+    looks = {f"{i}. {figure._name}": dict(facts(root.evaluate(LOOK))) for i, (root, figure) in numbered}
     assert looks == recorded("others", looks)
 
 
-EXPLAINED = """(root) => [...root.querySelectorAll("button.attn-cell")].map((cell) => {
+EXPLAINED = """(root) => Object.fromEntries([...root.querySelectorAll("button.attn-cell")].map((cell) => {
   cell.focus();
-  return root.querySelector(".attn-detail").textContent;
-})"""
+  return [cell.getAttribute("aria-label"), root.querySelector(".attn-detail").textContent];
+}))"""
 
 
 def test_each_number_is_explained_as_recorded(blank, recorded):
-    page = blank(EACH["mask"])
+    page = blank(MaskExplorer(["cat", "<b>sat", "mat"], [[1, 0, 2], [0, 3, 0], [0, -1, 2]], np.tri(3, dtype=bool)))
     root = page.locator(".attn-explorable")
     found = {"at first": root.evaluate(EXPLAINED)}
-    click(page, "itself and earlier words")
+    click(page, "all words")
     found["after a change"] = root.evaluate(EXPLAINED)
     assert found == recorded("mask_explained", found)
 
@@ -652,7 +653,7 @@ def test_the_notes_fit_a_screen_and_their_pairs_are_read_by_the_keyboard(blank, 
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("backward", [False, True])
-def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward):
+def test_the_loom_is_as_high_at_one_step_as_at_any_other_and_each_says_what_it_does(blank, recorded, width, backward):
     page = blank(stepper(backward=backward, step=34 * backward), width=width)
     sizes = """(names) => names.map((name) => {
       const { top, height } = document.querySelector(name).getBoundingClientRect();
@@ -660,13 +661,17 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
     })"""
     unfold(page)
     parts = [f".attn-{name}" for name in ("explorable", "loom", "time", "step", "magnifier")]
-    found = []
-    for _ in range(35):
+    found, said = [], {}
+    for number in range(1, 36):
         found.append(page.evaluate(sizes, parts))
-        assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
+        title, text = page.locator(".attn-step-title, .attn-step-text").all_inner_texts()
+        assert title.startswith(f"Step {number} of 35, ")
+        said[title] = text
         page.get_by_role("button", name="Next step").dispatch_event("click")
     assert page.get_by_role("slider", name="Step", exact=False).count() == 1
     assert all(found[0] == one for one in found)
+    told = {"steps": said}
+    assert told == recorded(f"stepper_{'backward' if backward else 'forward'}", told)
     assert found[0][1][1] < 480 and page.evaluate("document.documentElement.scrollWidth") == width
 
 
