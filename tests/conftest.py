@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import quickjs
 from hands import bring
+from looks import written
 
 from attn_course import novels
 from attn_course.figures import brought_scripts, figure_scripts, light, read_source, shared_script
@@ -26,8 +27,7 @@ def recorded(request):
     def read(name, found):
         path = LOOKS / f"{name}.json"
         if request.config.getoption("update_looks"):
-            lines = [f"{json.dumps(move)}: {json.dumps(look, ensure_ascii=False)}" for move, look in found.items()]
-            path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+            path.write_text(written(found), encoding="utf-8")
         return json.loads(path.read_text(encoding="utf-8"))
 
     return read

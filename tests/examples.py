@@ -1,19 +1,17 @@
 """One of each figure that moves, and what a reader does to it."""
 
 import numpy as np
-from hands import choose, click, drag, fill, hold, key, pick, point, press, touch, train, unfold, words
+from hands import choose, click, drag, fill, go, hold, key, pick, point, press, touch, train, unfold, words
 
 from attn import TransformerConfig, causal_mask, init_transformer
 from attn.parameters import GPT3
 from attn_course.figures import (
     AskShareReceive,
     AskThreeTimes,
-    ClockExplorer,
     CostExplorer,
     FormulaParts,
     GaugeExplorer,
     Guess,
-    HeadGuess,
     HeadsWall,
     MaskExplorer,
     NewsExplorer,
@@ -29,7 +27,6 @@ from attn_course.figures import (
     SmolLM2Reader,
     SoftmaxBackward,
     SoftmaxExplorer,
-    TodaysLayer,
     WalkExplorer,
 )
 from attn_course.measured import read_measured
@@ -69,10 +66,6 @@ def ask_share_receive(K, V, **changes):
     return AskShareReceive(["cat", "sat", "<b>mat"], "it", [0, 1], K, V, **{**told, **changes})
 
 
-def head_guess(**changes):
-    return HeadGuess(read_measured("minilm_patterns"), read_measured("minilm"), **changes)
-
-
 def notes_square(**changes):
     rng = np.random.default_rng(9)
     keys = rng.normal(size=(7, 3))
@@ -107,13 +100,10 @@ def one_of_each():
         "norm": NormExplorer([2, -1, 0.5, 3]),
         "notes": notes_square(written=3, asked=1),
         "walks": WalkExplorer(),
-        "clocks": ClockExplorer(4, 9, 40, entries=6),
         "stepper": stepper(),
-        "head_guess": head_guess(),
         "guess": Guess(
             "tired", ["the *dog*", "the <b>cat"], answer={"right": "the <b>cat", "why": {"the dog": "Hungry."}}
         ),
-        "todays_layer": TodaysLayer(),
         "smollm2_reader": SmolLM2Reader([("The <b>capital", "The river")]),  # alive in test_smollm2_reader.py
         "wall": HeadsWall(read_measured("smollm2_wall")),
         "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
@@ -190,7 +180,7 @@ MOVES = {
         (touch, "summary", 0),
         (fill, "nlayers", "13"),
         (click, "biases"),
-        (click, "layer norms"),
+        (click, "norms"),
         (click, "table of positions"),
         (click, "unembedding tied to the embedding"),
         (fill, "dk", "2.5"),
@@ -232,25 +222,19 @@ MOVES = {
     "gauge": [
         (hold, "query of b", "ArrowDown"),
         (hold, "key of b", "Shift+ArrowRight"),
-        (drag, "query of b", -900, 0),
         (drag, "query of b", 900, 0),
     ],
     "rotary": [
         (hold, "query stands at", "ArrowRight"),
         (hold, "both, together", "Shift+ArrowRight"),
-        (drag, "key stands at", -900, 0),
         (key, "angle per position", "ArrowLeft"),
         (drag, "both, together", 900, 0),
-        (drag, "query stands at", -100, 50),
     ],
     "norm": [
         (hold, "entry 2", "Shift+ArrowUp"),
         (hold, "mean", "ArrowDown"),
         (drag, "standard deviation", 0, -900),
         (press, "All times −1"),
-        (drag, "mean", 0, 900),
-        (drag, "standard deviation", 0, 900),
-        (drag, "entry 4", 0, -900),
     ],
     "notes": [
         (press, "Write the next pair"),
@@ -263,16 +247,9 @@ MOVES = {
         (key, "pairs written", "Home"),
         (touch, CELL, 6),
     ],
-    "clocks": [
-        (hold, "one place", "ArrowUp"),
-        (hold, "both, together", "Shift+ArrowRight"),
-        (drag, "other place", -900, 0),
-        (drag, "both, together", 900, 0),
-    ],
     "walks": [
         (hold, "dₖ", "Shift+ArrowRight"),
         (press, "Draw again"),
-        (drag, "dₖ", -900, 0),
         (press, "▶ Walk"),
         (drag, "dₖ", -100, 0),
     ],
@@ -280,18 +257,18 @@ MOVES = {
         (unfold,),
         (press, "Next step"),
         (key, "Step", "ArrowRight"),
-        *[(press, "Next step")] * 2,
+        (go, 2),
         (point, CELL, 3),
-        *[(press, "Next step")] * 3,
+        (go, 3),
         (press, "gold"),
         (click, "2"),
         (words, "she lost gold and"),
-        *[(press, "Next step")] * 2,
+        (go, 2),
         (press, "layer 1: normalised, “she”"),
         (point, CELL, 5),
         (key, "Set “lost, 2” to", "End"),
         (key, "Set “lost, 2” to", "ArrowLeft"),
-        *[(press, "Next step")] * 3,
+        (go, 3),
         (key, "Step", "End"),
         (press, "Take it back"),
         (press, "Previous step"),
@@ -303,28 +280,11 @@ MOVES = {
         (press, "Next step"),
         (choose, "gradient of gain"),
         (point, CELL, 2),
-        *[(press, "Next step")] * 17,
+        (go, 17),
         (press, "Previous step"),
         (choose, "<b>Anna lost"),
         (click, "forward: the prediction"),
         (key, "Step", "Home"),
-    ],
-    "head_guess": [
-        (press, "Head L3H10"),
-        (press, "same word"),
-        (choose, "9"),
-        (touch, ".attn-ask", 9),
-        (touch, ".attn-large .attn-cell", 5 * 14 + 8),
-        (touch, ".attn-answer", 3),  # what is written down stays
-        (press, "Next case →"),
-        (press, "nothing I can name"),
-        (press, "Head L4H2"),
-        (press, "rests on the first"),
-        (press, "Head L3H2"),
-        (press, "the noun that fits"),
-        (press, "They looked at the miniature Eiffel tower."),
-        (point, ".attn-large .attn-cell", 8),
-        (press, "Head L3H10, your guess: same word"),
     ],
     "smollm2_reader": [(touch, "summary", 0)],
     "wall": [
@@ -337,18 +297,9 @@ MOVES = {
         (click, "Who matters?"),
         (click, "Exchange"),
         (press, "Read “The capital of France is”"),
-        (touch, ".attn-map", 23 + 4 * 30),  # L24H5
-        (touch, ".attn-map", 22 + 4 * 30),
+        (touch, ".attn-map", 22 + 4 * 30),  # L23H5
         (click, "Who matters?"),
         (touch, ".attn-sentence input", 0),
-        (click, "Look"),
-    ],
-    "todays_layer": [
-        (press, "32 key heads"),
-        (press, "a plain MLP"),
-        (press, "no biases"),
-        (press, "All six"),
-        (press, "RMSNorm"),
     ],
     "self_check": [(press, "2"), (press, "22"), (press, "11")],
     "guess": [(press, "the dog")],

@@ -53,6 +53,11 @@ def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def go(page, steps):
+    for _ in range(steps):
+        press(page, "Next step")
+
+
 def choose(page, option):
     offered = page.locator(f'option:text-is("{option}"), option[value="{option}"]')
     page.locator("select").filter(has=offered).select_option(option)

@@ -9,14 +9,13 @@ import pytest
 import traitlets
 from examples import EACH, MOVES, OTHERS, SENTENCE, notes_square, stepper
 from hands import bring, click, control, drag, handle, hold, press, swipe, touch, train, unfold, words
-from looks import LOOK, changes
+from looks import LOOK, changes, facts
 
 import attn_course.figures
 from attn.parameters import GPT3, TransformerConfig
 from attn_course.figures import (
     FOLDER,
     AskShareReceive,
-    ClockExplorer,
     CostExplorer,
     GaugeExplorer,
     MaskExplorer,
@@ -105,21 +104,22 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
 
 def test_other_states_show_what_was_recorded(blank, recorded):
     roots = blank(*OTHERS).locator(".attn-explorable").all()
-    looks = {f"{i}. {figure._name}": root.evaluate(LOOK) for i, (root, figure) in enumerate(zip(roots, OTHERS))}
+    numbered = enumerate(zip(roots, OTHERS))
+    looks = {f"{i}. {figure._name}": dict(facts(root.evaluate(LOOK))) for i, (root, figure) in numbered}
     assert looks == recorded("others", looks)
 
 
-EXPLAINED = """(root) => [...root.querySelectorAll("button.attn-cell")].map((cell) => {
+EXPLAINED = """(root) => Object.fromEntries([...root.querySelectorAll("button.attn-cell")].map((cell) => {
   cell.focus();
-  return root.querySelector(".attn-detail").textContent;
-})"""
+  return [cell.getAttribute("aria-label"), root.querySelector(".attn-detail").textContent];
+}))"""
 
 
 def test_each_number_is_explained_as_recorded(blank, recorded):
-    page = blank(EACH["mask"])
+    page = blank(MaskExplorer(["cat", "<b>sat", "mat"], [[1, 0, 2], [0, 3, 0], [0, -1, 2]], np.tri(3, dtype=bool)))
     root = page.locator(".attn-explorable")
     found = {"at first": root.evaluate(EXPLAINED)}
-    click(page, "itself and earlier words")
+    click(page, "all words")
     found["after a change"] = root.evaluate(EXPLAINED)
     assert found == recorded("mask_explained", found)
 
@@ -410,7 +410,6 @@ HELD = {  # by figure, what can be held, and where it is moved: so many pixels t
     "rotary": ("query stands at", 60, 0),
     "gauge": ("key of b", -40, 0),
     "walks": ("dₖ", 60, 0),
-    "clocks": ("one place", 60, 0),
     "norm": ("mean", 0, 40),
 }
 DRAWN = "() => [...document.querySelectorAll('.attn-scene')].map((scene) => scene.innerHTML).join()"
@@ -651,7 +650,7 @@ def test_the_notes_fit_a_screen_and_their_pairs_are_read_by_the_keyboard(blank, 
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("backward", [False, True])
-def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward):
+def test_the_loom_is_as_high_at_one_step_as_at_any_other_and_each_says_what_it_does(blank, recorded, width, backward):
     page = blank(stepper(backward=backward, step=34 * backward), width=width)
     sizes = """(names) => names.map((name) => {
       const { top, height } = document.querySelector(name).getBoundingClientRect();
@@ -659,13 +658,17 @@ def test_the_loom_is_as_high_at_one_step_as_at_any_other(blank, width, backward)
     })"""
     unfold(page)
     parts = [f".attn-{name}" for name in ("explorable", "loom", "time", "step", "magnifier")]
-    found = []
-    for _ in range(35):
+    found, said = [], {}
+    for number in range(1, 36):
         found.append(page.evaluate(sizes, parts))
-        assert page.locator(".attn-step-title").inner_text().startswith(f"Step {len(found)} of 35, ")
+        title, text = page.locator(".attn-step-title, .attn-step-text").all_inner_texts()
+        assert title.startswith(f"Step {number} of 35, ")
+        said[title] = text
         page.get_by_role("button", name="Next step").dispatch_event("click")
     assert page.get_by_role("slider", name="Step", exact=False).count() == 1
     assert all(found[0] == one for one in found)
+    told = {"steps": said}
+    assert told == recorded(f"stepper_{'backward' if backward else 'forward'}", told)
     assert found[0][1][1] < 480 and page.evaluate("document.documentElement.scrollWidth") == width
 
 
@@ -888,7 +891,8 @@ def test_a_vector_of_another_length_gets_handles_of_its_own(blank):
         """async ([before, after]) => {
           const listeners = [], el = document.createElement("div");
           let state = before;
-          const model = { get: (key) => state[key], on: (event, listener) => listeners.push(listener) };
+          const get = (key) => (key === "shown" ? Object.keys(state) : state[key]);
+          const model = { get, on: (event, listener) => listeners.push(listener) };
           attnExplorables.norm.render({ model, el });
           state = after;
           listeners.forEach((listener) => listener());
@@ -955,8 +959,6 @@ def unfit(words=None, spoil=False, **changes):
         (lambda: notes_square(written=8), r"written must be from 0 to 7, but is 8"),
         (lambda: notes_square(asked=7), r"asked must be a position on the axis n, from 0 to 6, but is 7"),
         (lambda: notes_square(rule="delta"), r"'rule' trait .* any of \['sum', 'delta rule', 'gate'\]"),
-        (lambda: ClockExplorer(5, 101), r"other must be from 0 to 100, but is 101"),
-        (lambda: ClockExplorer(entries=7), r"entries must be even, but is 7"),
         (lambda: stepper(tokens=["<b>Anna", "cried"], token=1), r"the model does not know cried"),
         (lambda: stepper(tokens=["she"] * 7), r"reads at most 6 words, but 'she she she she she she she' has 7"),
         (lambda: stepper(step=35), r"step must be from 0 to 34, but is 35"),

@@ -24,7 +24,6 @@ from attn.parameters import GPT3, TransformerConfig, cache_bytes, count_paramete
 from attn.positions import rotary, sinusoid
 from attn_course.figures import (
     AskShareReceive,
-    ClockExplorer,
     CostExplorer,
     HeadsWall,
     NewsExplorer,
@@ -33,8 +32,6 @@ from attn_course.figures import (
     ParameterCounter,
     RotaryExplorer,
     SoftmaxBackward,
-    TodaysLayer,
-    todays_layer,
 )
 from attn_course.figures.stepper import sizes_of
 from attn_course.measured import read_measured
@@ -167,13 +164,12 @@ def test_the_rotary_explorer_turns_as_the_package_does(js, places):
         assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(figure.score, abs=1e-12)
 
 
-@pytest.mark.parametrize("entries", [2, 8, 12])
-def test_the_hands_of_the_clocks_are_the_sinusoids_of_the_package(js, entries):
-    for place in (0, 7, 100):
-        found = js("attn.clocks.vectorOf", place, entries)
-        assert_allclose(found, sinusoid(101, entries)[place], atol=1e-12)
-    rows = sinusoid(101, entries)
-    assert ClockExplorer(10, 13, entries=entries).product == pytest.approx(rows[10] @ rows[13])
+def test_one_pair_of_a_sinusoid_is_a_hand_that_turns(js):
+    rows = sinusoid(41, 8)
+    for pair, speed in enumerate([1, 0.1, 0.01, 0.001]):
+        figure = RotaryExplorer([0, 1], [0, 1], speed, 10, 13, names=["one", "other", "dot product"])
+        both = slice(2 * pair, 2 * pair + 2)
+        assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(rows[10, both] @ rows[13, both])
 
 
 @pytest.mark.parametrize("written", [0, 1, 5, 7])
@@ -332,6 +328,32 @@ def test_the_parameter_counter_counts_what_the_package_counts(js, name):
         found = js(COUNTED, figure.state())
         assert found == {part: str(expected[part]) for part in found} and "total" in found
         assert figure.counts == expected
+
+
+def test_a_model_of_today_is_counted_part_by_part_as_the_package_counts_it(js):
+    presets = {"as GPT-2": GPT3["6.7B"], "Llama 3 8B": RELEASED["Llama 3 8B"], "Mistral 7B": RELEASED["Mistral 7B"]}
+    for name, config in presets.items():
+        figure = ParameterCounter(presets, name)
+        assert figure.counts["total"] == count_parameters(config)["total"], name
+        assert f"{cache_bytes(config, 1):,} bytes" in figure.describe()
+        for norms, rms, gated, key_heads in itertools.product([False, True], [False, True], [False, True], [1, 4, 32]):
+            figure = ParameterCounter(
+                presets, name, norms=norms, rms=rms, gated=gated, biases=not gated, n_key_heads=key_heads
+            )
+            found = js(COUNTED, figure.state())
+            assert found == {part: str(figure.counts[part]) for part in found}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"gated": True}, "a gated MLP has no biases, but biases and gated are both True"),
+        ({"n_key_heads": 5}, "n_key_heads must divide n_heads, 12, but is 5"),
+    ],
+)
+def test_what_no_model_has_is_not_counted(more, message):
+    with pytest.raises(traitlets.TraitError, match=message):
+        ParameterCounter(GPT3, "Small", **more)
 
 
 @pytest.mark.parametrize("name", [*GPT3, "odd"])
@@ -708,31 +730,6 @@ def test_a_row_of_places_is_not_taken_for_one_of_words(js):
     assert told["positions of the tokens"][4] == "The row of place 2, entry 1."
 
 
-# --- today's layer ---------------------------------------------------------------------------------------------------
-
-
-def test_each_way_to_build_todays_layer_is_counted_as_the_package_does(js):
-    ways = [way for size in range(7) for way in itertools.combinations(todays_layer.CHANGES, size)]
-    ways = [way for way in ways if "gated MLP" not in way or "no biases" in way]
-    figure = TodaysLayer()
-    for way in ways:
-        figure.changed = list(way)
-        counted = count_parameters(figure.config)
-        found = js("attn.todays_layer.countLayer", figure.sizes, way)
-        assert found["total"] == counted["total"] and found["cache"] == cache_bytes(figure.config, 1), way
-        assert [found["parts"][part] for part in ("attention", "MLP", "embedding", "positions", "norms")] == [
-            counted[part] for part in ("attention", "mlp", "embedding", "positions", "norms")
-        ]
-    assert figure.config == RELEASED["Llama 3 8B"] and len(ways) == 48
-
-
-def test_a_gated_mlp_with_biases_is_refused():
-    with pytest.raises(traitlets.TraitError, match="a gated MLP has no biases, but the changes are gated MLP"):
-        TodaysLayer(changed=["gated MLP"])
-    with pytest.raises(traitlets.TraitError, match="each change is made once, but there are RMSNorm, RMSNorm"):
-        TodaysLayer(changed=["RMSNorm", "RMSNorm"])
-
-
 # --- the wall --------------------------------------------------------------------------------------------------------
 
 WALL = read_measured("smollm2_wall")
@@ -755,6 +752,15 @@ def test_the_wall_reads_its_letters_as_the_class_does_and_measures_heads(js, sen
     else:  # "The" and "the"
         assert_allclose(same, patterns[:, 4, 0])
         assert_allclose(after, patterns[:, 4, 1])
+
+
+def test_the_wall_of_a_model_that_looks_both_ways_reads_all_of_its_weights(js):
+    recording = read_measured("minilm_patterns")
+    figure = HeadsWall(recording, model="MiniLM", sentence=9)
+    call = "(record, levels) => attn.wall.reading(record, levels, 72).patterns"
+    assert_allclose(js(call, recording["runs"][9], recording["levels"]), figure.patterns, atol=1e-12)
+    assert_allclose(figure.patterns.sum(axis=-1), 1, atol=0.06)
+    assert np.triu(figure.patterns, 1).max() > 0.5 and figure.patterns.shape[0] == len(figure.heads) == 72
 
 
 def test_the_wall_reads_changes_and_how_far_an_exchange_goes(js):

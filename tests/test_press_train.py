@@ -20,7 +20,7 @@ from attn.training import train as train_in_python
 from attn_course.corpora import coreference, fortunes, repeated
 from attn_course.figures import PressTrain
 from attn_course.figures.press_train import TASKS, TRAINER
-from recordings import copying, gradients, held_heads, learning_to_attend, share_right
+from recordings import gradients, share_right, toys
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def rule_of(task, rule, tokens):
     if rule.startswith("from “she”"):
         return np.tile(np.where(np.arange(n) == 4, 1, -1), (len(tokens), 1))
     if rule == "the same letter":
-        return np.maximum(held_heads.looks("what to copy", tokens) - 1, -1)
-    return held_heads.looks(rule, tokens)
+        return np.maximum(toys.looks("what to copy", tokens) - 1, -1)
+    return toys.looks(rule, tokens)
 
 
 EDGES = {
@@ -224,25 +224,21 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
 def chapter_run(task):
     """Return the losses of the chapter's own run, seed 0, and the share right on new rows."""
     rng = np.random.default_rng(0)
-    if task == "copying":
-        config, steps = copying.sizes({"n_layers": 2}), 300
-        params = init_transformer(rng, config, dtype=np.float64)
-        data, copier = (repeated(rng, 32) for _ in range(steps)), partial(copying.model, config, [])
-        run = train_in_python(params, partial(gradients, copier), data, steps, learning_rate=3e-3, warm_up=20)
-        return run.losses, share_right(copier, run.params, *copying.TEST)
     if task == "fortunes":
         config, corpus = PressTrain(task).config, fortunes(np.random.default_rng(0))
+        model, new = partial(toys.logits, config, toys.unchanged), corpus.test["sentences"]
         params = init_transformer(rng, config, dtype=np.float64)
         data = batches(rng, 300, 16, corpus.train["sentences"])
-        model = partial(copying.model, config, [])
         run = train_in_python(params, partial(gradients, model), data, 300, learning_rate=1e-2, warm_up=20)
-        return run.losses, share_right(model, run.params, corpus.test["sentences"], np.s_[:, 3:5])
-    config, steps, corpus = learning_to_attend.sizes(2, 64), 400, learning_to_attend.CORPUS
-    params = init_transformer(rng, config, dtype=np.float64)
-    data = batches(rng, steps, 64, corpus.train["sentences"], corpus.train["answers"])
-    find_it = partial(learning_to_attend.gradients, config)
-    run = train_in_python(params, find_it, data, steps, learning_rate=5e-3, warm_up=50)
-    return run.losses, learning_to_attend.share_right(config, corpus.test, run.params)
+        return run.losses, share_right(model, run.params, new, np.s_[:, 3:5])
+    lesson, share = {
+        "copying": (toys.copying({"n_layers": 2}, 300, 3e-3, []), "right"),
+        "noun": (toys.learning_to_attend(2, 64, 400), "new"),
+    }[task]
+    params = init_transformer(rng, lesson.config, dtype=np.float64)
+    rates = {"learning_rate": lesson.learning_rate, "warm_up": lesson.warm_up}
+    run = train_in_python(params, lesson.gradients, lesson.batches(rng), lesson.steps, **rates)
+    return run.losses, lesson.watch(run.params)[share]
 
 
 def setting_of(figure):
@@ -255,7 +251,7 @@ def setting_of(figure):
 def bare(blank):
     """A page that holds the trainer as `made`, and no figure."""
     page = blank()
-    page.evaluate(f"{TRAINER}; window.made = attnTrainer();")
+    page.evaluate(f"() => {{ {TRAINER} window.made = attnTrainer(); }}")
     return page
 
 
@@ -322,9 +318,9 @@ def trained_in_python(figure):
     rng, rules = np.random.default_rng(figure.seed), (figure.held.get("L1H1"), figure.held.get("L2H1"))
     params = init_transformer(rng, figure.config, dtype=np.float64)
     data = (repeated(rng, 32) for _ in range(figure.steps))
-    copier = partial(held_heads.model, figure.config, rules)
+    copier = partial(toys.logits, figure.config, partial(toys.held, rules))
     run = train_in_python(params, partial(gradients, copier), data, figure.steps, learning_rate=figure.rate, warm_up=20)
-    return run, share_right(copier, run.params, *copying.TEST)
+    return run, share_right(copier, run.params, *toys.TEST)
 
 
 def test_a_held_head_is_held_while_the_rest_learns(blank):

@@ -4,6 +4,7 @@ import json
 import reprlib
 from html import escape
 from pathlib import Path
+from textwrap import indent
 
 import anywidget
 import numpy as np
@@ -23,7 +24,7 @@ def read_source(*names):
 def as_function(name, file):
     """Return a module of this folder as one function, whose text can make a worker."""
     body, _, exports = read_source(file).rpartition("export ")
-    return f"function {name}() {{\n{body}return {exports}}}\n"
+    return f"function {name}() {{\n{indent(body + 'return ' + exports, '  ')}}}\n"
 
 
 def listed(tokens, weights, digits):

@@ -10,9 +10,9 @@ from attn_course.figures.base import Explorable, Place, Words, check_heads, chec
 from attn_course.measured import read_measured
 
 LOOKS = ["see", "rest", "work", "matter", "exchange"]
-MODELS = {  # by name the recording, the layers, the heads of each, and the looks for which it was measured
-    "SmolLM2": ("smollm2_wall", 30, 9, LOOKS),
-    "MiniLM": ("minilm_patterns", 6, 12, LOOKS[:1]),
+MODELS = {  # by name the recording, the layers, the heads of each, its looks, and the head that is shown first
+    "SmolLM2": ("smollm2_wall", 30, 9, LOOKS, "L24H5"),
+    "MiniLM": ("minilm_patterns", 6, 12, LOOKS[:1], "L1H3"),
 }
 
 
@@ -57,18 +57,18 @@ class HeadsWall(Explorable):
     more = traitlets.List(traitlets.Dict())
     sentence = Place("n_texts")
     token = traitlets.Int(0)
-    head = traitlets.Unicode("L24H5")
+    head = traitlets.Unicode()
     look = traitlets.Enum(LOOKS, "see")
     work = traitlets.Enum(["one back", "same word", "after the same word"], "one back")
 
     def __init__(self, recording, model="SmolLM2", **kwargs):
-        _, layers, per_layer, looks = MODELS[model]
+        _, layers, per_layer, looks, head = MODELS[model]
         first, *more = recording["runs"]
         texts, tokens = ([run[name] for run in recording["runs"]] for name in ("text", "tokens"))
         kwargs.setdefault("token", len(tokens[kwargs.get("sentence", 0)]) - 1)
-        sizes = {"per_layer": per_layer, "n_heads": layers * per_layer, "looks": looks}
+        sizes = {"per_layer": per_layer, "n_heads": layers * per_layer, "looks": looks, "head": head}
         super().__init__(
-            model=model, texts=texts, levels=recording["levels"], first=first, more=more, **sizes, **kwargs
+            model=model, texts=texts, levels=recording["levels"], first=first, more=more, **(sizes | kwargs)
         )
 
     @property
