@@ -94,7 +94,7 @@ def one_of_each():
         "online": OnlineSoftmax([0.5, -1, 2, 1, 2.5], [1, -1, 0.5, 2, -2], seen=2),
         "softmax_back": SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
         "formula_parts": FormulaParts([["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]),
-        "gauge": GaugeExplorer(["a", "b", "c"], *np.random.default_rng(32).normal(size=(2, 3, 5)), power=2.0),
+        "gauge": GaugeExplorer(["a", "b", "c"], *np.random.default_rng(32).normal(size=(2, 3, 5)), power=1.0),
         "self_check": self_check(chosen=[1, 1]),
         "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
         "norm": NormExplorer([2, -1, 0.5, 3]),

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-import traitlets
 from hands import as_in_the_book, press, unfold
 from numpy.testing import assert_allclose
 
@@ -410,26 +409,6 @@ def test_bars_keep_a_mark_of_what_they_were_and_stay_in_sight_on_a_narrow_page(b
     assert not covered, "the switch is beside the bars, not under them"
     press(page, "All heads on")
     assert page.locator(".attn-haunted").count() == 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"tokens": []}, "the figure reads at least 1 token, but has 0"),
-        ({"tokens": [1] * 129, "token": 31}, "token must be from 32 to 128, but is 31"),
-        ({"off": ["L4H3"], "itself": ["L4H3"]}, "one thing is done to a head, but L4H3 is named twice"),
-        ({"exchanged": ["L4H5"]}, "heads are L1H1 to L4H4, but there is L4H5"),
-        ({"target": 2048}, "target must be from -1 to 2047, but is 2048"),
-        ({"tokens": [1, 2048], "token": 0}, "tokens are from 0 to 2047, but reach from 1 to 2048"),
-        ({"tokens": [1, 2], "token": 2}, "token must be from 0 to 1, but is 2"),
-        ({"head": "L5H1"}, "heads are L1H1 to L4H4, but there is L5H1"),
-        ({"off": ["L4H3", "L0H2"]}, "heads are L1H1 to L4H4, but there is L0H2"),
-        ({"temperature": 0.0}, "temperature must be from 0.1 to 2, but is 0.0"),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_python(change, message):
-    with pytest.raises(traitlets.TraitError, match=re.escape(message)):
-        NovelReader(TEXTS, **change)
 
 
 def test_python_sees_the_text_and_tells_what_comes_next():

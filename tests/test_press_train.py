@@ -500,25 +500,6 @@ def test_what_does_not_fit_is_refused_in_page_and_python_with_one_sentence(js, c
         PressTrain(**changes)
 
 
-def test_a_refused_number_stays_as_it_was_typed_and_changes_nothing(blank):
-    page = blank(PressTrain())
-    unfold(page)
-    for name, typed, said in [
-        ("heads per layer", "3", "The heads share the width 64, and 3 does not divide it."),
-        ("learning rate", "0", "learning rate must be a number above 0 and at most 1, but is 0."),
-        ("seed", "", "seed must be a whole number from 0 to 4,294,967,295, but that is no number."),
-    ]:
-        fill(page, name, typed)
-        assert page.locator(".attn-problem").inner_text() == said
-        assert page.get_by_label(name).input_value() == typed
-        assert page.locator(".attn-learner").count() == 8
-        press(page, "Start again")
-        assert page.locator(".attn-problem").inner_text() == ""
-    pick(page, "Head L2H4", "off")
-    fill(page, "heads per layer", "2")
-    assert page.locator(".attn-learner").count() == 4 and page.locator(".attn-problem").inner_text() == ""
-
-
 def test_a_setting_goes_into_the_address_and_comes_back(blank):
     page = blank(PressTrain())
     unfold(page)

@@ -68,7 +68,7 @@ def check_axes(traits, state):
             found.setdefault(axis, {}).setdefault(size, []).append(name)
     for axis, sizes in found.items():
         if len(sizes) > 1:
-            told = ", but ".join(f"size {size} in {', '.join(names)}" for size, names in sizes.items())
+            told = ", but ".join(f"size {size} in {', '.join(dict.fromkeys(names))}" for size, names in sizes.items())
             raise traitlets.TraitError(f"the axis {axis} has {told}")
     for name, trait in traits.items():
         if isinstance(trait, Place):

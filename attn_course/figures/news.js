@@ -61,7 +61,7 @@ function build({ read, change, reset, line, tell, draw }) {
     run++; // what is still on its way has another goal now
     const { notes: shares, jump } = arrive(state), left = shares.at(-1);
     show(state);
-    end.set([across(state.distance), level], state.distance, `${state.distance} words after the clue`);
+    end.set([across(state.distance), level], state.distance, `${state.distance} ${state.distance === 1 ? "word" : "words"} after the clue`);
     put(last, { x: across(state.distance) + 12 });
     words.forEach((word, t) => put(word, { class: t > state.distance ? "attn-beyond" : "attn-place" }));
     const past = before && arrive(before);
