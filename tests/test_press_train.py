@@ -253,7 +253,7 @@ def setting_of(figure):
 def bare(blank):
     """A page that holds the trainer as `made`, and no figure."""
     page = blank()
-    page.evaluate(f"() => {{ {TRAINER} window.made = attnTrainer(); }}")
+    page.evaluate(f"() => {{ {TRAINER} window.attnTrainer = attnTrainer; window.made = attnTrainer(); }}")
     return page
 
 
