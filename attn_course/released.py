@@ -253,7 +253,8 @@ def content_of(path, size=-1):
     """Return the bytes of a file, or its first ones; or say that it is missing, or that git has not brought it."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path.name} in {path.parent}")
-    content = np.fromfile(path, np.uint8, size).tobytes()
+    with path.open("rb") as file:
+        content = file.read(size)
     if content.startswith(b"version https://git-lfs"):
         raise ValueError(f"{path} is a pointer to the file, which git lfs pull brings")
     return content

@@ -54,9 +54,8 @@ class ByteTokenizer(Tokenizer):
         if missing := [(word, kind) for word, kind in joined if word not in self._tokens]:
             raise ValueError(f"the {missing[0][1]} {missing[0][0]!r} is not among the words")
         self._known = {mark: [self.words.index(mark)] for mark in sorted(filter(None, marks), key=len, reverse=True)}
-        self._marks = re.compile(
-            f"({'|'.join(map(re.escape, self._known)) or '(?!)'})"
-        )  # with no marks, nothing is one
+        one_of_them = "|".join(map(re.escape, self._known)) or "(?!)"  # without marks, nothing is one
+        self._marks = re.compile(f"({one_of_them})")
         self._marked = frozenset(self._known)
 
     @cached_property
@@ -150,13 +149,17 @@ def read_tokenizer(path):
     return TextTokenizer(theirs)
 
 
+def about_tokens(said):
+    """Return what a GGUF file says of its tokens, by the names behind tokenizer.ggml."""
+    begin = "tokenizer.ggml."
+    return {name.removeprefix(begin): it for name, it in said.items() if name.startswith(begin)}
+
+
 def _of_gguf(said):
     """Return the tokenizer that a GGUF file describes, as llama.cpp takes it."""
     from tokenizers import AddedToken, processors
 
-    about = {
-        name.removeprefix("tokenizer.ggml."): it for name, it in said.items() if name.startswith("tokenizer.ggml.")
-    }
+    about = about_tokens(said)
     model, cut = about.get("model"), about.get("pre", "default")
     if model == "gpt2" and cut in ("smollm", "gpt-2", *DIGITS):
         theirs = _of_bytes(about, cut)

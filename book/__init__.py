@@ -1,7 +1,11 @@
 """What makes the pages: chapters are executed, read by Sphinx with the extensions here, and checked."""
 
 import re
+import sys
 from pathlib import Path
+
+# Beside JupyterLab, nbformat comes to read a grammar of addresses that nobody asks for: nearly a second each time.
+sys.modules["rfc3987_syntax"] = None
 
 ROOT = Path(__file__).resolve().parent.parent
 NUMBERED = re.compile(r"(\d\d)_(\w+)")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from attn_course.figures.smollm2_reader import model_file
+from attn_course.smollm2 import model_file
 
 from . import ROOT
 from .execute import ChapterFailed, digest, fill_cache

@@ -25,6 +25,24 @@ def logits_of(torch, model, tokens):
         return model(torch.tensor(tokens)[None])[0][0].numpy()
 
 
+def finish(writer, arrays=()):
+    """Write a GGUF file whose header is said: its arrays, (name, array), and close it."""
+    for name, array in arrays:
+        writer.add_tensor(name, array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def params_of(xllamacpp, path, n_ctx):
+    """Return what a server of llama.cpp is started with, on one thread."""
+    about = xllamacpp.CommonParams()
+    about.model.path, about.n_ctx, about.warmup, about.verbosity = str(path), n_ctx, False, -1
+    about.n_parallel = about.cpuparams.n_threads = about.cpuparams_batch.n_threads = 1
+    return about
+
+
 def post(server, address, **question):
     """Return what a server of llama.cpp on this machine answers."""
     request = urllib.request.Request(f"{server.listening_address}/{address}", json.dumps(question).encode())

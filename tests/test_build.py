@@ -76,6 +76,10 @@ def addresses(page):
     return [link["href"] for link in soup.select("a[href*='mybinder.org']")], canonical and canonical["href"]
 
 
+def test_a_build_does_not_wait_for_a_grammar_that_it_does_not_need():
+    assert asks(build.ROOT, "'lark' in __import__('sys').modules") == "False\n"
+
+
 DRAWING = "import matplotlib.pyplot as plt\nplt.rcParams['svg.hashsalt'] = 'one'\nplt.plot([1, 2]);"
 
 

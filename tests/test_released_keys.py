@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from released import BERT, GPT2, SIZES, logits_of, post
+from released import BERT, GPT2, SIZES, finish, logits_of, params_of, post
 
 from attn import decoder, encoder, softmax
 from attn_course.released import read_model
@@ -141,12 +141,10 @@ def written(gguf, tmp_path):
         if kind == "qwen2":
             shapes |= {f"blk.{i}.attn_{one}.bias": sizes[f"attn_{one}"][:1] for i in range(2) for one in "qkv"}
         shapes |= {"token_embd.weight": (257, 48), "output.weight": (257, 48), "output_norm.weight": (48,)}
-        for name, shape in {**shapes, **dict(last)}.items():
-            writer.add_tensor(name, rng.normal(0, 0.3, size=shape).astype(np.float32) + name.endswith("norm.weight"))
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
+        finish(writer, (
+            (name, rng.normal(0, 0.3, size=shape).astype(np.float32) + name.endswith("norm.weight"))
+            for name, shape in {**shapes, **dict(last)}.items()
+        ))  # fmt: skip
         return path
 
     return write
@@ -164,9 +162,7 @@ def theirs_of(xllamacpp):
     """Return the logarithms of what a GGUF file gives to each next token in llama.cpp, all in float32."""
 
     def compute(path):
-        about = xllamacpp.CommonParams()
-        about.model.path, about.n_ctx, about.warmup, about.verbosity = str(path), 256, False, -1
-        about.n_parallel = about.cpuparams.n_threads = about.cpuparams_batch.n_threads = 1
+        about = params_of(xllamacpp, path, 256)
         about.cache_type_k = about.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
         about.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         question = {"prompt": TOKENS.tolist(), "n_predict": 1, "n_probs": len(WORDS), "temperature": 1.0}

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import tokenizers
-from released import post
+from released import finish, params_of, post
 from test_released import HARD
 
 from attn_course.released import installed, open_gguf
@@ -60,21 +60,13 @@ def llama_cpp_reads(xllamacpp, tmp_path):
         add = {bool: writer.add_bool, int: writer.add_uint32, str: writer.add_string, list: writer.add_array}
         for name, value in {**said, "bos_token_id": 1, "eos_token_id": 2}.items():
             add[type(value)](f"tokenizer.ggml.{name}", value)
-        writer.add_tensor("token_embd.weight", np.zeros((len(said["tokens"]), 8), np.float32))
-        for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
-            writer.add_tensor(f"{name}.weight", zeros[0])
-        for name in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"):
-            writer.add_tensor(f"blk.0.{name}.weight", zeros)
-        for name in ("attn_q", "attn_k", "attn_v") if kind == "qwen2" else ():
-            writer.add_tensor(f"blk.0.{name}.bias", zeros[0])
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
-        about = xllamacpp.CommonParams()
-        about.model.path, about.n_ctx, about.warmup, about.verbosity = str(path), 128, False, -1
-        about.n_parallel = about.cpuparams.n_threads = 1
-        server = xllamacpp.Server(about)
+        matrices = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+        arrays = {f"{name}.weight": zeros[0] for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")}
+        arrays |= {f"blk.0.{name}.weight": zeros for name in matrices}
+        arrays |= {f"blk.0.{name}.bias": zeros[0] for name in matrices[:3] if kind == "qwen2"}
+        arrays["token_embd.weight"] = np.zeros((len(said["tokens"]), 8), np.float32)
+        finish(writer, arrays.items())
+        server = xllamacpp.Server(params_of(xllamacpp, path, 128))
         return path, lambda text: post(server, "tokenize", content=text, add_special=True, parse_special=True)["tokens"]
 
     return make

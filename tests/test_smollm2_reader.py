@@ -15,11 +15,11 @@ from playwright.sync_api import Error
 from test_bytepairs import BYTES, JOINS, MADE, MARKS, SAID
 
 from attn import generate
-from attn_course.figures import FOLDER, SmolLM2Reader, light, smollm2_reader
+from attn_course.figures import FOLDER, SmolLM2Reader, light
 from attn_course.figures.base import read_source
 from attn_course.figures.smollm2_reader import answer, smollm2_scripts
 from attn_course.released_tokens import ByteTokenizer
-from attn_course.smollm2 import END, QUESTION
+from attn_course.smollm2 import END, QUESTION, model_file
 from book.kernel import make_kernel
 from book.pdf import find_chromium
 
@@ -147,7 +147,7 @@ def test_a_stranger_makes_the_capital_of_france_tokyo(alive):
 
 
 def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, unloaded, tmp_path):
-    page, file = unloaded(reader()), smollm2_reader.model_file()
+    page, file = unloaded(reader()), model_file()
     page.locator("summary").click()
     head = file.read_bytes()[:3_000_000]
     name = head.index(b"general.architecture")
@@ -188,7 +188,7 @@ def open_file(page, path):
 def test_what_a_rewritten_file_says_is_heeded_or_refused(with_model, unloaded, tmp_path):
     page, path = unloaded(reader()), tmp_path / "model.gguf"
     page.locator("summary").click()
-    head = smollm2_reader.model_file().read_bytes()[:3_000_000]
+    head = model_file().read_bytes()[:3_000_000]
     groups, of = b"llama.attention.head_count_kv", b"blk.0.attn_q.weight"
     changed = {
         "This file holds ": (groups + struct.pack("<II", 4, 3), groups + struct.pack("<IIQ30I", 9, 4, 30, *[3] * 30)),
@@ -211,8 +211,8 @@ def test_what_a_rewritten_file_says_is_heeded_or_refused(with_model, unloaded, t
 
 
 def test_a_file_with_another_alignment_and_longer_numbers_is_the_same_model(with_model, unloaded, tmp_path):
-    gguf, page, content = pytest.importorskip("gguf"), unloaded(reader()), smollm2_reader.model_file().read_bytes()
-    file = gguf.GGUFReader(smollm2_reader.model_file())
+    gguf, page, content = pytest.importorskip("gguf"), unloaded(reader()), model_file().read_bytes()
+    file = gguf.GGUFReader(model_file())
     last = file.tensors[-1].field
     head = with_more(
         content[: last.offset + sum(part.nbytes for part in last.parts)], "general.alignment", 4, b"\x80\0\0\0"

@@ -30,8 +30,9 @@ class RotaryExplorer(Explorable):
     last = traitlets.Int(40)
     names = Words("3")
 
-    def __init__(self, *values, **named):
-        super().__init__(*values, **{"names": ["query", "key", "score"], **named})
+    @traitlets.default("names")
+    def _of_attention(self):
+        return ["query", "key", "score"]
 
     def check(self, state):
         check_range(state, 0, state["last"], "query_at", "key_at")

