@@ -417,7 +417,8 @@ def opens_text(call):
     """Say whether a call, as a node of the syntax tree, reads or writes text in the encoding of the system."""
     named = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
     files = re.fullmatch(r"open|(?!Image|novels).*\.(open|read_text|write_text)", ast.unparse(call.func))
-    return "encoding" not in named and bool(files or named.get("text") == "True")
+    binary = bool({ast.unparse(argument) for argument in call.args} & {"'rb'", "'wb'"})
+    return "encoding" not in named and not binary and bool(files or named.get("text") == "True")
 
 
 def test_every_file_is_opened_with_its_encoding():
