@@ -35,7 +35,7 @@ help:
 	@echo "make bench   measure the speed of the package beside PyTorch; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
-	@echo "make novels  train the model of chapter 16 again, five times, and measure it (two hours)"
+	@echo "make novels  train the model of chapter 16 again, five times, and measure it (over an hour)"
 	@echo "make lines   print how many lines each room has"
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml, and models.txt"
 	@echo "make clean   remove what was built and installed"
@@ -43,7 +43,7 @@ help:
 # A stamp is newer than a lock once everything in it is installed: by uv, or by pip where uv does not reach the packages.
 .venv/installed: requirements.txt
 .venv/lab: binder/requirements.txt  # what JupyterLab alone needs: half as much
-.venv/installed .venv/lab: pyproject.toml $(wildcard $(LAB)/*.* $(LAB)/*/*.* $(LAB)/*/*/*.*)
+.venv/installed .venv/lab: pyproject.toml $(wildcard lab/*/*/*.* $(LAB)/*.* $(LAB)/*/*.* $(LAB)/*/*/*.*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "This book needs Python 3.11 or newer, but '$(PYTHON)' is missing or older; try: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \

@@ -98,27 +98,15 @@ UN, LE, SON = {"il": "un", "elle": "une"}, {"il": "le", "elle": "la"}, {"il": "s
 def apples(rng):
     """English sentences about a firm and a fruit called apple, with a toy French for each.
 
-    With `source` and `target`, padded with token 0, and `sense`: at each place of the source 0 for other words, 1 for
-    the firm, 2 for the fruit. Words are split at blanks, so "Apple", "apple" and "apple." are three. In the French an
-    adjective follows its noun, and "it" is "il" or "elle", by what it stands for.
+    With `source` and `target`, padded with token 0. Words are split at blanks, so "Apple", "apple" and "apple." are
+    three. In the French an adjective follows its noun, and "it" is "il" or "elle", by what it stands for.
     """
     drawn = list(dict.fromkeys(_sentence(rng) for _ in range(6000)))
     drawn = [drawn[i] for i in rng.permutation(len(drawn))]  # what is drawn often would come first
     sources, targets = zip(*drawn)
     words = ("<pad>", "<start>", "<end>", *sorted(set(" ".join(sources + targets).split())))
-    source = _tokens(words, sources)
-    senses = np.array([1 if word.startswith("Apple") else 2 if word.startswith("apple") else 0 for word in words])
     target = _tokens(words, [f"<start> {one} <end>" for one in targets])
-    return _parted(words, {"source": source, "target": target, "sense": senses[source]}, 1 / 10)
-
-
-def lower_case(corpus):
-    """Return the corpus of `apples` with capitals and full stops gone: firm and fruit are one word now."""
-    plain = [word.lower().rstrip(".") for word in corpus.words]
-    words = tuple(dict.fromkeys(plain))
-    new = np.array([words.index(word) for word in plain])
-    parts = (part | {side: new[part[side]] for side in ("source", "target")} for part in (corpus.train, corpus.test))
-    return Corpus(words, *parts)
+    return _parted(words, {"source": _tokens(words, sources), "target": target}, 1 / 10)
 
 
 def _sentence(rng):
@@ -235,24 +223,6 @@ def repeated(rng, n, length=20):
     return rows, np.arange(1, length) > periods[:, None]
 
 
-def tales(rng):
-    """Small tales of one grammar: who, where and what, and a second sentence that keeps to them.
-
-    With `tales`, shape (n, 14), from "<start>" to ".".
-    """
-    people = {"king": "he", "queen": "she", "wizard": "he", "witch": "she"}
-    places, things, verbs = ["castle", "forest", "tower"], ["cat", "ring", "book", "lamp"], ["found", "lost", "hid"]
-    drawn = {}
-    for _ in range(4000):
-        person, place, thing, verb = (
-            options[rng.integers(len(options))] for options in (list(people), places, things, verbs)
-        )
-        feeling = "sad" if verb == "lost" else "glad"
-        drawn[f"<start> the {person} {verb} a {thing} in the {place} . {people[person]} was {feeling} ."] = None
-    words = ("<start>", "the", "a", "in", "was", ".", "he", "she", "sad", "glad", *people, *places, *things, *verbs)
-    return _of_sentences(rng, words, "tales", drawn, 1 / 10)
-
-
 def fortunes(rng):
     """All sentences "Anna found gold and she smiled .": who, what became of what, and how that felt.
 
@@ -267,9 +237,4 @@ def fortunes(rng):
         f"{person} {verb} {thing} and {people[person]} {verbs[verb]} ."
         for person, verb, thing in product(people, verbs, things)
     ]
-    return _of_sentences(rng, words, "sentences", sentences, 1 / 4)
-
-
-def _of_sentences(rng, words, name, sentences, share):
-    """Return a corpus of sentences of one length, in an order that is drawn."""
-    return _parted(words, {name: rng.permutation(_tokens(words, sentences))}, share)
+    return _parted(words, {"sentences": rng.permutation(_tokens(words, sentences))}, 1 / 4)

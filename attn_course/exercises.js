@@ -1,5 +1,8 @@
 // Exercises that are answered in the page, and judged as `check` of attn_course/exercises.py judges them.
 
+import { box, button, choice, control, element, grid, tableOf } from "./figures/common.js";
+import { solvedBoxes } from "../book/progress.js";
+
 const GROUPED = /^-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/; // 1,500, but not 0,25
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 

@@ -22,7 +22,7 @@ from PIL import Image, ImageColor
 from attn.threads import ONE_THREAD
 from attn_course.plots import COLORS, MINUS, NEUTRAL, PLUS
 
-from . import ROOT, chapters
+from . import ROOT, number_of
 
 FOLDED = {"hide-input", "hide-cell", "remove-input"}  # tags of cells whose code is not seen at once
 PICTURE = "image/png"
@@ -30,7 +30,7 @@ WIDTH = 510  # pixels of a committed picture: at most 60 kB a chapter, and its n
 GREYS = ["#ffffff", "#c8c8c8", "#828282", "#1b1b1b"]
 TINTS = [(COLORS["weight"], 0.18, 0.36, 0.55), (PLUS, 0.3, 0.6), (MINUS, 0.3, 0.6)]  # with their shares on white
 SECONDS = 600  # that a cell may take, also on a busy machine
-STEADY = {  # of a kernel: each has one core, waits without a bar of progress, and dates nothing
+OF_A_KERNEL = {  # its environment: each has one core, waits without a bar of progress, and dates nothing
     **ONE_THREAD,
     "TQDM_DISABLE": "1",
     "SOURCE_DATE_EPOCH": "0",
@@ -80,14 +80,14 @@ def executed(path, folder):
 
 
 def fill_cache():
-    """Execute, on all cores, the chapters whose cells the cache does not have; ChapterFailed names one that fails."""
+    """Execute, on all cores, the notebooks whose cells the cache does not have; ChapterFailed names one that fails."""
     folder = cache_folder()
     for older in folder.parent.glob("*"):
         if older != folder:
             shutil.rmtree(older)
-    os.environ.update(STEADY | DRAWN_TWICE)
+    os.environ.update(OF_A_KERNEL | DRAWN_TWICE)
     cache = get_cache(folder)
-    for path in chapters():
+    for path in sorted(ROOT.glob("chapters/*.ipynb")):
         read(path)
         cache.add_nb_to_project(str(path))
     pending = [Path(record.uri) for record in cache.list_unexecuted()]
@@ -98,11 +98,13 @@ def fill_cache():
         executor = load_executor("local-serial", cache, logger=quiet)
         return executor.run_and_cache(filter_uris=[str(path)], timeout=SECONDS).succeeded
 
+    left = len(pending)
     for path, succeeded in on_all_cores(execute_one, pending):
+        left -= 1
         if not succeeded:
             told = cache.get_project_record(str(path)).traceback or "Its kernel died, or a cell took too long."
             raise ChapterFailed(f"A cell of {path.name} failed.\n{told}")
-        print(f"executed {path.name}", flush=True)
+        print(f"executed {path.name}, {left} left", flush=True)
 
 
 def execute(path):
@@ -115,7 +117,7 @@ def execute(path):
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
     client = NotebookClient(notebook, resources=where, extra_arguments=["--log-level=CRITICAL"], **options)
     try:
-        client.execute(env={**os.environ, **STEADY})
+        client.execute(env={**os.environ, **OF_A_KERNEL})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
@@ -124,11 +126,22 @@ def execute(path):
     return notebook
 
 
+def n_cores():
+    """Return how many cores this process may use: of its machine, and of its container."""
+    known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="utf-8").split()
+        return min(known, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):  # no container, or one without a quota
+        return known
+
+
 def on_all_cores(work, paths):
     """Yield each path and its result as they become ready. The last chapters, which train models, start first."""
-    pool = ThreadPoolExecutor(os.cpu_count())
+    pool = ThreadPoolExecutor(n_cores())
     try:
-        futures = {pool.submit(work, path): path for path in sorted(paths, reverse=True)}
+        order = sorted(paths, key=lambda path: (number_of(path) or 0, path), reverse=True)
+        futures = {pool.submit(work, path): path for path in order}
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:
@@ -208,7 +221,7 @@ def normalise(notebook):
 
 def use_cache(app, config):
     """Let Sphinx take results from the cache, and execute what is not there in the same way."""
-    os.environ.update(STEADY | DRAWN_TWICE)
+    os.environ.update(OF_A_KERNEL | DRAWN_TWICE)
     config.nb_execution_cache_path = str(cache_folder())
 
 

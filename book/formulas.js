@@ -17,3 +17,5 @@ function typeset(latex, display) {
 function styles() {
   return adaptor.textContent(OutputJax.styleSheet(page));
 }
+
+export { styles, typeset };

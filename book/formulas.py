@@ -12,6 +12,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
+from attn_course.figures import joined
+
 from .fonts import cut_font, licence_of
 
 PARTS = [
@@ -68,8 +70,9 @@ def engine():
     """Return a JavaScript engine with MathJax in it."""
     context, parts = quickjs.Context(), find_mathjax()
     context.eval("MathJax = {}")
-    for path in [*(parts[f"{name}.js"] for name in PARTS), Path(__file__).with_suffix(".js")]:
-        context.eval(path.read_text(encoding="utf-8"))
+    for name in PARTS:
+        context.eval(parts[f"{name}.js"].read_text(encoding="utf-8"))
+    context.eval(joined(Path(__file__).with_suffix(".js")))
     return context
 
 

@@ -1,6 +1,12 @@
 // Guesses: the reader is asked before a result (attn_course/figures/guess.js), which is hidden from the eye until something has
 // been said. Search and print find it all the same, and without JavaScript nothing is hidden.
 
+import { box, button, element, heading, scrolling, } from "../attn_course/figures/common.js";
+import {
+  hiddenBy, isShownAll, keep, KEY, nameOfGuess, remembered, showAllSwitch,
+} from "../lab/share/jupyter/labextensions/attention-worked-out/static/kept.js";
+import { chapter, counted, forgetThese, summary } from "./progress.js";
+
 // The content of a paragraph, formulas and all, without links and without the bold words that ask.
 function contentOf(node) {
   const copy = node.cloneNode(true);

@@ -10,7 +10,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from attn_course.figures import brought_scripts, figure_scripts, light, shared_script
+from attn_course.figures import figure_scripts, scripts_on_request, shared_script, without_comments
 from attn_course.figures.press_train import TRAINER
 from attn_course.figures.smollm2_reader import smollm2_scripts
 
@@ -19,8 +19,7 @@ from .build import PDF
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
-KEPT = ROOT / "lab/share/jupyter/labextensions/attention-worked-out/static/kept.js"
-PARTS = ["book/progress.js", "book/guesses.js", "attn_course/exercises.js"]  # of all pages, after the explorables
+PARTS = [ROOT / name for name in ("book/progress.js", "book/guesses.js", "attn_course/exercises.js")]  # of all pages
 
 
 def name_place(record):
@@ -68,20 +67,14 @@ class Captions(SphinxTransform):
                 below[0]["classes"].append("attn-figure-caption")
 
 
-def own_parts():
-    """Return the parts of the script of all pages that are no figures: what is kept, and what reads and writes it."""
-    kept, _, _ = KEPT.read_text(encoding="utf-8").partition("export {")
-    return [kept, *((ROOT / name).read_text(encoding="utf-8") for name in PARTS)]
-
-
 def page_scripts():
     """Return by its place in _static the text of each script of the pages, made light."""
     scripts = {
         **{f"figures/{name}.js": text for name, text in figure_scripts().items()},
-        "explorables.js": shared_script("(() => {", *own_parts(), "})();"),
+        "explorables.js": shared_script(*PARTS),
         "trainer.js": TRAINER,
     }
-    return {name: light(text) for name, text in scripts.items()}
+    return {name: without_comments(text) for name, text in scripts.items()}
 
 
 def write_assets(app, exception):
@@ -89,7 +82,7 @@ def write_assets(app, exception):
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
-    for name, text in itertools.chain(page_scripts().items(), brought_scripts(), smollm2_scripts(light)):
+    for name, text in itertools.chain(page_scripts().items(), scripts_on_request(), smollm2_scripts(without_comments)):
         static.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
         static.joinpath(name).write_text(text, encoding="utf-8")
     if "pdf" in app.tags:

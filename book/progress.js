@@ -1,5 +1,10 @@
 // What the reader has read, solved and guessed, kept in this browser and nowhere else.
 
+import { button, control, element } from "../attn_course/figures/common.js";
+import {
+  chapterIn, keep, KEY, remember, remembered,
+} from "../lab/share/jupyter/labextensions/attention-worked-out/static/kept.js";
+
 const CHAPTER = /\d\d_(\w+)\.html/;
 const chapter = chapterIn(location.pathname);
 
@@ -83,3 +88,5 @@ if (chapter && summary) {
 markContents();
 const progress = document.querySelector(".attn-progress");
 if (progress) tellProgress(progress);
+
+export { chapter, counted, forgetThese, solvedBoxes, summary };

@@ -1,8 +1,8 @@
-"""Scripts that measure what takes too long for a page, each run once: `python -m recordings copying`.
+"""Scripts that measure what takes too long for a page, each run once: `python -m recordings the_root`.
 
 A script trains models of several kinds, each from several seeds, and what comes out is written into
 attn_course/data/measured. For that, and so that the beginning can be measured again (tests/test_recordings.py), a
-script, or one of the studies of toys.py, has
+script has
 
 - `SOURCE`, what the models are trained on;
 - `KINDS`, by name what makes a kind; `SEEDS`; `EVERY`, the steps between two measurements;
@@ -30,8 +30,3 @@ def gradients(model, params, rows, known=None):
         logits = model(params, rows[:, :-1])
     loss, grad = cross_entropy(logits, rows[:, 1:], known)
     return loss, tape.gradients(params, (logits, grad))
-
-
-def share_right(model, params, rows, known):
-    """Return the share of the places that are known at which the likeliest token is the next one of the row."""
-    return float((model(params, rows[:, :-1]).argmax(axis=-1) == rows[:, 1:])[known].mean())

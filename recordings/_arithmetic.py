@@ -3,9 +3,7 @@
 import numpy as np
 
 N_DRAWN = 1000
-STUDENT = {  # 97.5 % of Student's t lie below, by degrees of freedom
-    3: 3.182, 7: 2.365, 8: 2.306, 9: 2.262, 17: 2.110, 19: 2.093, 26: 2.056,
-}  # fmt: skip
+STUDENT = {7: 2.365, 9: 2.262}  # 97.5 % of Student's t lie below, by degrees of freedom
 
 
 def cosine(X, Y):
@@ -17,24 +15,16 @@ def plain(array, digits=4):
     return np.round(np.asarray(array, float), digits).tolist()
 
 
-def correlation(x, y):
-    return np.corrcoef(x, y)[0, 1]
-
-
-def draws_of(n_groups):
-    """Return which groups are drawn, each time as many as there are: shape (N_DRAWN, n_groups)."""
-    return np.random.default_rng(0).integers(n_groups, size=(N_DRAWN, n_groups))
-
-
 def interval(statistic, groups):
     """Return [value, low, high] of a statistic, called with rows; an array gives a list of them.
 
     95 % of the values lie between the bounds if whole groups of rows are drawn anew from these, with replacement. For
-    few groups such bounds are too close to each other: `minilm/controls.py` measures by how much.
+    few groups such bounds are too close to each other.
     """
     groups = np.asarray(groups)
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
-    drawn = [statistic(np.concatenate([members[i] for i in draw])) for draw in draws_of(len(members))]
+    draws = np.random.default_rng(0).integers(len(members), size=(N_DRAWN, len(members)))
+    drawn = [statistic(np.concatenate([members[i] for i in draw])) for draw in draws]
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     return plain(np.stack([statistic(np.arange(len(groups))), low, high], axis=-1))
 
@@ -45,15 +35,10 @@ def mean_interval(values, groups):
     return interval(lambda rows: values[rows].mean(axis=0), groups)
 
 
-def means_of_groups(values, groups):
-    """Return the mean of each group of rows, in the order in which groups come: shape (groups, ...)."""
-    values, groups = np.asarray(values, float), list(groups)
-    return np.stack([values[[one == group for one in groups]].mean(axis=0) for group in dict.fromkeys(groups)])
-
-
 def t_interval(values, groups):
     """Return [mean, low, high] of the means of groups, with bounds by Student's t; further axes give lists of them."""
-    means = means_of_groups(values, groups)
+    values, groups = np.asarray(values, float), np.asarray(groups)
+    means = np.stack([values[groups == group].mean(axis=0) for group in np.unique(groups)])
     mean, error = means.mean(axis=0), means.std(axis=0, ddof=1) / len(means) ** 0.5
     reach = STUDENT[len(means) - 1] * error
     return plain(np.stack([mean, mean - reach, mean + reach], axis=-1))

@@ -9,7 +9,7 @@ from hands import bring
 from looks import written
 
 from attn_course import novels
-from attn_course.figures import brought_scripts, figure_scripts, light, read_source, shared_script
+from attn_course.figures import figure_scripts, read_source, scripts_on_request, shared_script, without_comments
 from attn_course.figures.press_train import TRAINER
 from attn_course.figures.smollm2_reader import smollm2_scripts
 
@@ -42,8 +42,8 @@ def book_script():
 def beside(tmp_path_factory):
     """A folder with the scripts of the book."""
     folder = tmp_path_factory.mktemp("figures")
-    scripts = {"explorables.js": light(book_script()), "trainer.js": light(TRAINER)}
-    for name, text in [*scripts.items(), *brought_scripts()]:
+    scripts = {"explorables.js": without_comments(book_script()), "trainer.js": without_comments(TRAINER)}
+    for name, text in [*scripts.items(), *scripts_on_request()]:
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 
@@ -52,7 +52,7 @@ def beside(tmp_path_factory):
 def with_model(beside, smollm2):
     """The folder of the book's scripts, with those that hold the model."""
     (beside / "smollm2").mkdir()
-    for name, text in smollm2_scripts(light):
+    for name, text in smollm2_scripts(without_comments):
         (beside / name).write_text(text, encoding="utf-8")
     return beside
 

@@ -5,30 +5,7 @@ from hands import choose, click, drag, fill, go, hold, key, pick, point, press, 
 
 from attn import TransformerConfig, causal_mask, init_transformer
 from attn.parameters import GPT3
-from attn_course.figures import (
-    AskShareReceive,
-    AskThreeTimes,
-    CostExplorer,
-    FormulaParts,
-    GaugeExplorer,
-    Guess,
-    HeadsWall,
-    MaskExplorer,
-    NewsExplorer,
-    NormExplorer,
-    NotesSquare,
-    NovelReader,
-    OnlineSoftmax,
-    ParameterCounter,
-    PressTrain,
-    RotaryExplorer,
-    SelfCheck,
-    SentenceStepper,
-    SmolLM2Reader,
-    SoftmaxBackward,
-    SoftmaxExplorer,
-    WalkExplorer,
-)
+from attn_course import figures
 from attn_course.measured import read_measured
 
 SENTENCE = ["The", "black", "cat", "ate", "fish"]
@@ -37,7 +14,7 @@ CELL, TOKEN = "button.attn-cell", ".attn-token"
 
 def self_check(**changes):
     first = ("1 + 1 <b>?", "2", {"2": "One more.", "11": "Joined."})
-    return SelfCheck([first, ("2 + 2?", "4", {"22": "Joined.", "4": "Two more."})], **changes)
+    return figures.SelfCheck([first, ("2 + 2?", "4", {"22": "Joined.", "4": "Two more."})], **changes)
 
 
 def stirred(config, seed):
@@ -53,32 +30,32 @@ def stirred(config, seed):
 
 
 def stepper(**changes):
-    words = ["<b>Anna", "lost", "gold", "and", "she"]
+    words, texts = ["<b>Anna", "lost", "gold", "and", "she"], ["<b>Anna lost gold and she", "<b>Anna lost"]
     config = TransformerConfig(
         vocab_size=5, d_model=4, n_heads=2, n_layers=2, d_ff=9, n_positions=6,
         activation="relu", biases="mlp", unembedding="separate",
     )  # fmt: skip
-    return SentenceStepper(stirred(config, 3), config, words, ["<b>Anna lost gold and she", "<b>Anna lost"], **changes)
+    return figures.SentenceStepper(stirred(config, 3), config, words, texts, **changes)
 
 
-def ask_share_receive(K, V, **changes):
+def ask_share_receive(K=((2, 1), (1, 1), (1, 2)), V=((2, 1), (1, 3), (1, 2)), **changes):
     told = {"learns": "cat", "puzzle": ["sat", 0.5, "Found."]}
-    return AskShareReceive(["cat", "sat", "<b>mat"], "it", [0, 1], K, V, **{**told, **changes})
+    return figures.AskShareReceive(["cat", "sat", "<b>mat"], "it", [0, 1], K, V, **{**told, **changes})
 
 
 def notes_square(**changes):
     rng = np.random.default_rng(9)
     keys = rng.normal(size=(7, 3))
     keys /= np.linalg.norm(keys, axis=1, keepdims=True)
-    return NotesSquare(**{"K": keys, "V": rng.normal(size=(7, 4)), **changes})
+    return figures.NotesSquare(**{"K": keys, "V": rng.normal(size=(7, 4)), **changes})
 
 
 def one_of_each():
     rng = np.random.default_rng(11)
     return {
-        "softmax": SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
+        "softmax": figures.SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], knobs=True),
         "ask_share_receive": ask_share_receive(*rng.normal(size=(2, 3, 2)).round(3)),
-        "ask_three_times": AskThreeTimes(
+        "ask_three_times": figures.AskThreeTimes(
             ["cat", "<b>sat"],
             "it",
             ["one", "<i>two", "three"],
@@ -86,49 +63,53 @@ def one_of_each():
             *np.random.default_rng(12).normal(size=(1, 3, 2)),
             *np.random.default_rng(13).normal(size=(2, 3, 2, 2)),
         ),
-        "mask": MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
-        "news": NewsExplorer(0.8, 6, 5),
-        "parameters": ParameterCounter(GPT3, "175B"),
-        "press_train": PressTrain(steps=20),
-        "cost": CostExplorer(GPT3, "175B", key_heads=8),
-        "online": OnlineSoftmax([0.5, -1, 2, 1, 2.5], [1, -1, 0.5, 2, -2], seen=2),
-        "softmax_back": SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
-        "formula_parts": FormulaParts([["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]),
-        "gauge": GaugeExplorer(["a", "b", "c"], *np.random.default_rng(32).normal(size=(2, 3, 5)), power=1.0),
+        "mask": figures.MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
+        "news": figures.NewsExplorer(0.8, 6, 5),
+        "parameters": figures.ParameterCounter(GPT3, "175B"),
+        "press_train": figures.PressTrain(steps=20),
+        "cost": figures.CostExplorer(GPT3, "175B", key_heads=8),
+        "online": figures.OnlineSoftmax([0.5, -1, 2, 1, 2.5], [1, -1, 0.5, 2, -2], seen=2),
+        "softmax_back": figures.SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
+        "formula_parts": figures.FormulaParts(
+            [["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]
+        ),
+        "gauge": figures.GaugeExplorer(["a", "b", "c"], *np.random.default_rng(32).normal(size=(2, 3, 5)), power=1.0),
         "self_check": self_check(chosen=[1, 1]),
-        "rotary": RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
-        "norm": NormExplorer([2, -1, 0.5, 3]),
+        "rotary": figures.RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
+        "norm": figures.NormExplorer([2, -1, 0.5, 3]),
         "notes": notes_square(written=3, asked=1),
-        "walks": WalkExplorer(),
+        "walks": figures.WalkExplorer(),
         "stepper": stepper(),
-        "guess": Guess(
+        "guess": figures.Guess(
             "tired", ["the *dog*", "the <b>cat"], answer={"right": "the <b>cat", "why": {"the dog": "Hungry."}}
         ),
-        "smollm2_reader": SmolLM2Reader([("The <b>capital", "The river")]),  # alive in test_smollm2_reader.py
-        "wall": HeadsWall(read_measured("smollm2_wall")),
-        "novel_reader": NovelReader(['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]),
+        "smollm2_reader": figures.SmolLM2Reader([("The <b>capital", "The river")]),  # alive in test_smollm2_reader.py
+        "wall": figures.HeadsWall(read_measured("smollm2_wall")),
+        "novel_reader": figures.NovelReader(
+            ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
+        ),
     }
 
 
 EACH = one_of_each()
 OTHERS = [  # states that no move below leads to
-    SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], 3.0, 7.0),
-    SoftmaxExplorer(["fox", "dog"], [100, 0], 0.1, knobs=True),  # a weight of zero adds nothing to the entropy
-    MaskExplorer(["a", "b"], [[0, 5], [-5, 0]], [[False, False], [True, False]]),
+    figures.SoftmaxExplorer(["fox", "dog", "the"], [1, 2, -1], 3.0, 7.0),
+    figures.SoftmaxExplorer(["fox", "dog"], [100, 0], 0.1, knobs=True),  # a weight of zero adds nothing to the entropy
+    figures.MaskExplorer(["a", "b"], [[0, 5], [-5, 0]], [[False, False], [True, False]]),
     self_check(),
     self_check(chosen=[1, -1]),
-    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=1, puzzle=["cat", 1, "Highest."]),
-    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], panes=2, puzzle=["cat", 0.5, "!"]),
-    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="temperature", temperature=3.0),
-    ask_share_receive(
-        [[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="length", d_k=64, scaled=False, learns=""
+    ask_share_receive(panes=1, puzzle=["cat", 1, "Highest."]),
+    ask_share_receive(panes=2, puzzle=["cat", 0.5, "!"]),
+    ask_share_receive(adds="temperature", temperature=3.0),
+    ask_share_receive(adds="length", d_k=64, scaled=False, learns=""),
+    ask_share_receive(adds="mask", hidden=[True, False, False]),
+    ask_share_receive(adds="mask", hidden=[True] * 3, puzzle=[]),
+    ask_share_receive(adds="learning", E=[-1, 1]),
+    figures.Guess(
+        "mice", scale=[0, 10], unit=" mice", said=[9], answer={"right": 3, "why": {"high": "Cats sleep a lot."}}
     ),
-    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True, False, False]),
-    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="mask", hidden=[True] * 3, puzzle=[]),
-    ask_share_receive([[2, 1], [1, 1], [1, 2]], [[2, 1], [1, 3], [1, 2]], adds="learning", E=[-1, 1]),
-    Guess("mice", scale=[0, 10], unit=" mice", said=[9], answer={"right": 3, "why": {"high": "Cats sleep a lot."}}),
-    Guess("where", ["on the mat", "under it"], said=[None]),
-    SoftmaxExplorer(list("abcdef"), [0] * 6, knobs=True),  # more labels than there is room for above one dot
+    figures.Guess("where", ["on the mat", "under it"], said=[None]),
+    figures.SoftmaxExplorer(list("abcdef"), [0] * 6, knobs=True),  # more labels than there is room for above one dot
 ]
 MOVES = {
     "softmax": [

@@ -126,3 +126,32 @@ def drag(page, label, right, down=0, *, release=True):
     page.mouse.move(x + right, y + down)
     if release:
         page.mouse.up()
+
+
+NOTEBOOK = """(name, state) => {
+  const listening = [], did = [];
+  const tell = (event, ...what) =>
+    listening.filter(([heard]) => heard === event).forEach(([, listener]) => listener(...what));
+  const model = {
+    get: (key) => did.push("get") && state[key],
+    set: (key, value) => {
+      did.push(`set ${key}`);
+      state[key] = value;
+      tell(`change:${key}`);
+    },
+    save_changes: () => did.push("save"),
+    send: (what) => did.push(what),
+    on: (event, listener) => listening.push([event, listener]),
+    off: (event, listener) =>
+      listening.splice(listening.findIndex(([heard, other]) => heard === event && other === listener), 1),
+  };
+  state.shown = Object.keys(state);
+  const el = document.body.appendChild(document.createElement("div"));
+  return { el, state, model, listening, did, tell, end: attnExplorables[name].render({ model, el }) };
+}"""
+
+
+def in_notebook(page, figure, code, *given):
+    """Draw a figure as a notebook does, whose model notes what is done with it; run a function of both in the page."""
+    call = f"([name, state, ...given]) => ({code})(({NOTEBOOK})(name, state), ...given)"
+    return page.evaluate(call, [figure._name, figure.state(), *given])

@@ -3,6 +3,8 @@
 import json
 import urllib.request
 
+import tokenizers
+
 # Each size is another one, and none a default, so that nothing of what is said can be left unread.
 SIZES = {
     "vocab_size": 59, "hidden_size": 30, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 6,
@@ -25,14 +27,27 @@ def logits_of(torch, model, tokens):
         return model(torch.tensor(tokens)[None])[0][0].numpy()
 
 
-def finish(writer, arrays=()):
-    """Write a GGUF file whose header is said: its arrays, (name, array), and close it."""
-    for name, array in arrays:
+def write(gguf, path, kind, said, arrays):
+    """Write a GGUF file of a kind of model: what its header says, by names without that kind, and its arrays."""
+    writer = gguf.GGUFWriter(path, kind)
+    add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}
+    for name, value in said.items():
+        whole = name if name.startswith("tokenizer.") else f"{kind}.{name}"
+        add.get(type(value), writer.add_array)(whole, value)
+    for name, array in arrays.items():
         writer.add_tensor(name, array)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def smollm2_in_tokenizers(ours):
+    """Return SmolLM2's tokenizer in the library tokenizers, without its marks."""
+    vocabulary = {word: token for token, word in enumerate(ours.words)}
+    theirs, cut = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, ours.joins)), tokenizers.pre_tokenizers
+    theirs.pre_tokenizer = cut.Sequence([cut.Digits(individual_digits=True), cut.ByteLevel(add_prefix_space=False)])
+    return theirs
 
 
 def params_of(xllamacpp, path, n_ctx):

@@ -381,10 +381,9 @@ def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
     assert page.said == []
 
 
-@pytest.mark.parametrize("name", ["scores_softmax_pattern", "one_layer", "learning_to_attend"])
 @pytest.mark.parametrize(("width", "highest"), [(1280, 640), (390, 844 - 64)])  # a telephone, less the bar of the page
-def test_the_whole_machine_its_time_and_what_each_step_does_share_a_screen(visit, book, name, width, highest):
-    page = visit((book / page_of(name)).as_uri(), width=width)
+def test_the_whole_machine_its_time_and_what_each_step_does_share_a_screen(visit, book, width, highest):
+    page = visit((book / page_of("one_layer")).as_uri(), width=width)
     figure = page.locator("[data-explorable=stepper] .attn-explorable")
     for step in range(20):
         figure.locator(".attn-time input").fill(str(step))

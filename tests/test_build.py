@@ -27,9 +27,8 @@ def small_book(tmp_path):
         shutil.copy(build.ROOT / name, tmp_path)
     for name in ("attn", "attn_course", "book", "lab"):
         shutil.copytree(build.ROOT / name, tmp_path / name)
-    (tmp_path / "_toc.yml").write_text(
-        "format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n", encoding="utf-8"
-    )
+    contents = "format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/01_one\n"
+    (tmp_path / "_toc.yml").write_text(contents, encoding="utf-8")
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters/ledger.yml").write_text("[]", encoding="utf-8")
     (tmp_path / "chapters/index.md").write_text("# Title\n\nA page.\n", encoding="utf-8")
@@ -49,13 +48,8 @@ def write_chapter(folder, code, text="# One\n\nA chapter.", tags=(), name="01_on
 
 def run_build(folder, program="build", *arguments, **environment):
     known = {name: value for name, value in os.environ.items() if not name.startswith("BOOK_")}
-    return subprocess.run(
-        [sys.executable, "-m", f"book.{program}", *arguments],
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        env={**known, **environment},
-    )
+    command = [sys.executable, "-m", f"book.{program}", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", env={**known, **environment})
 
 
 def asks(folder, expression):
@@ -69,9 +63,13 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def soup_of(page):
+    return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
 def addresses(page):
     """Return where a page's launch button leads, and what it says is its own address."""
-    soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    soup = soup_of(page)
     canonical = soup.find("link", rel="canonical")
     return [link["href"] for link in soup.select("a[href*='mybinder.org']")], canonical and canonical["href"]
 
@@ -83,7 +81,7 @@ def test_a_build_does_not_wait_for_a_grammar_that_it_does_not_need():
 DRAWING = "import matplotlib.pyplot as plt\nplt.rcParams['svg.hashsalt'] = 'one'\nplt.plot([1, 2]);"
 
 
-def test_what_is_current_is_left_and_a_book_from_nothing_is_the_same(small_book):
+def test_what_is_current_is_left_and_from_nothing_the_command_of_jupyter_book_builds_the_same_book(small_book):
     write_chapter(small_book, DRAWING)
     run = run_build(small_book, PATH="")  # without git
     assert run.returncode == 0 and "executed 01_one.ipynb" in run.stdout, run.stderr
@@ -96,18 +94,7 @@ def test_what_is_current_is_left_and_a_book_from_nothing_is_the_same(small_book)
     assert run.returncode == 0 and "The book is ready" in run.stdout and page.stat().st_mtime_ns == made
 
     shutil.rmtree(small_book / "_build")
-    run = run_build(small_book)
-    assert run.returncode == 0 and "executed 01_one.ipynb" in run.stdout and contents(pages) == whole
-
-
-def test_the_command_of_jupyter_book_builds_the_same_book(small_book):
-    write_chapter(small_book, DRAWING)
-    assert run_build(small_book).returncode == 0
-    pages = small_book / "_build/html"
-    whole = contents(pages)
-    shutil.rmtree(small_book / "_build")
-    program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", ".", "-W", "-n"]
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"]
     subprocess.run(command, cwd=small_book, env={**os.environ, "PYTHONPATH": str(small_book)}, check=True)
     assert contents(pages) == whole
 
@@ -125,7 +112,8 @@ def test_a_chapter_is_executed_again_for_its_code_and_the_package_and_not_for_it
 
 
 def test_a_warning_names_its_file_and_cell_and_the_book_is_not_ready(small_book):
-    write_chapter(small_book, "print(1 + 1)", "# One\n\n[nowhere](nowhere.md)", tags=["claim-A1", "claim-A2"])
+    text = "# One\n\n[nowhere](nowhere.md)\n\nIt is 1.5. It is not 2.75, as you see."
+    write_chapter(small_book, "print(1.5)", text, tags=["claim-A1", "claim-A2"])
     (small_book / "chapters/ledger.yml").write_text("- {id: A1, verdict: holds, shown: [1]}\n", encoding="utf-8")
     (small_book / "chapters/ledger.md").write_text("# Ledger\n\n## Part\n\n### A1\n\nSaid.\n", encoding="utf-8")
     with open(small_book / "_toc.yml", "a", encoding="utf-8") as contents:
@@ -136,35 +124,31 @@ def test_a_warning_names_its_file_and_cell_and_the_book_is_not_ready(small_book)
     assert f"{place}: WARNING: 'myst' cross-reference target not found" in run.stderr
     assert "shows claims that the ledger does not list there: A2" in run.stderr
     assert "02_renamed" in run.stderr
+    told = "01_one.ipynb: WARNING: no cell prints 2.75, told in 'It is not 2.75, as you see.'"
+    assert told in run.stderr and "1.5" not in run.stderr
     assert asks(small_book, "build.is_ready()") == "False\n"
 
 
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("1 / 0", "A cell of 01_one.ipynb failed.\n"),
-        ("import warnings; warnings.warn('careful')", "A cell of 01_one.ipynb wrote to the error stream.\n"),
-        ("import os; os._exit(1)", "A cell of 01_one.ipynb failed.\nKernel died"),
-    ],
-    ids=["an error", "a warning", "a dead kernel"],
-)
-def test_a_cell_that_fails_is_named(small_book, code, said):
-    write_chapter(small_book, code)
-    with pytest.raises(notebooks.ChapterFailed, match=f"^{re.escape(said)}"):
-        notebooks.execute(small_book / "chapters/01_one.ipynb")
+FAILED = "A cell of 01_one.ipynb failed.\n"
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "said", "told"),
     [
-        ("1 / 0", r"^The book was not built\. A cell of 01_one\.ipynb failed\.\n(.|\n)*ZeroDivisionError"),
-        ("import os; os._exit(1)", r"^The book was not built\. A cell of 01_one\.ipynb failed\.\nIts kernel died"),
-        ("import warnings; warnings.warn('careful')", "01_one.ipynb(.|\n)*stderr(.|\n)*see the warnings above"),
+        ("1 / 0", FAILED, rf"^The book was not built\. {FAILED}(.|\n)*ZeroDivisionError"),
+        ("import os; os._exit(1)", f"{FAILED}Kernel died", rf"^The book was not built\. {FAILED}Its kernel died"),
+        (
+            "import warnings; warnings.warn('careful')",
+            "A cell of 01_one.ipynb wrote to the error stream.\n",
+            "01_one.ipynb(.|\n)*stderr(.|\n)*see the warnings above",
+        ),
     ],
     ids=["an error", "a dead kernel", "a warning"],
 )
-def test_a_cell_that_fails_fails_every_build(small_book, code, told):
+def test_a_cell_that_fails_is_named_and_fails_every_build(small_book, code, said, told):
     write_chapter(small_book, code)
+    with pytest.raises(notebooks.ChapterFailed, match=f"^{re.escape(said)}"):
+        notebooks.execute(small_book / "chapters/01_one.ipynb")
     for _ in range(2):
         run = run_build(small_book)
         quiet = re.sub(r"\[IPKernelApp\] WARNING .*\n", "", run.stderr)
@@ -185,38 +169,34 @@ def test_a_cell_that_takes_too_long_is_told(small_book, monkeypatch):
         notebooks.execute(small_book / "chapters/01_one.ipynb")
 
 
-def test_a_number_that_no_cell_prints_stops_the_build_with_chapter_and_sentence(small_book):
-    write_chapter(small_book, "print(1.5)", text="# One\n\nIt is 1.5. It is not 2.75, as you see.")
-    run = run_build(small_book)
-    told = "01_one.ipynb: WARNING: no cell prints 2.75, told in 'It is not 2.75, as you see.'"
-    assert run.returncode == 1 and told in run.stderr and "1.5" not in run.stderr
+OPEN = nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("About $n/3 times.")]))
 
 
-def test_a_formula_that_is_not_closed_is_told_with_its_chapter(small_book):
-    write_chapter(small_book, "print(1.5)", text="# One\n\nAbout $n/3 times.")
-    with pytest.raises(notebooks.ChapterFailed, match=r"A formula of 01_one\.ipynb is not closed"):
-        notebooks.read(small_book / "chapters/01_one.ipynb")
-
-
-@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}", "{}"], ids=["marks of a merge", "another file"])
-def test_a_chapter_that_is_no_notebook_is_named(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<<<<<<< HEAD\n{}", r"^01_one\.ipynb cannot be read as a notebook\.\n"),
+        ("{}", r"^01_one\.ipynb cannot be read as a notebook\.\n"),
+        (OPEN, r"^A formula of 01_one\.ipynb is not closed"),
+    ],
+    ids=["marks of a merge", "another file", "a formula that is not closed"],
+)
+def test_a_chapter_that_cannot_be_read_is_named(tmp_path, text, told):
     (tmp_path / "01_one.ipynb").write_text(text, encoding="utf-8")
-    with pytest.raises(notebooks.ChapterFailed, match=r"^01_one\.ipynb cannot be read as a notebook\.\n"):
+    with pytest.raises(notebooks.ChapterFailed, match=told):
         notebooks.read(tmp_path / "01_one.ipynb")
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(small_book):
-    (small_book / "_build").touch()
-    run = run_build(small_book)
-    assert run.returncode == 1
-    assert re.fullmatch(r"The book was not built: .*_build'\.\n", run.stderr)
-
-
-def test_of_two_builds_at_once_one_says_so(small_book):
+def test_what_stops_a_build_at_once_is_one_sentence_which_repeats_no_secret(small_book):
+    refused = run_build(small_book, BOOK_URL="ftp://ada:s3cret@nowhere")
+    runs = {r"BOOK_URL must be an address such as https://\S+, which it is not\.": refused}
     with FileLock(small_book / "_build/lock"):
-        run = run_build(small_book)
-    assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr == "The book was not built: another build of it is at work.\n"
+        runs[r"The book was not built: another build of it is at work\."] = run_build(small_book)
+    shutil.rmtree(small_book / "_build")
+    (small_book / "_build").touch()
+    runs[r"The book was not built: .*_build'\."] = run_build(small_book)
+    for sentence, run in runs.items():
+        assert run.returncode == 1 and run.stdout == "" and re.fullmatch(sentence, run.stderr.rstrip()), sentence
 
 
 def test_a_book_whose_sources_change_while_it_is_built_is_not_ready(small_book):
@@ -268,14 +248,14 @@ def test_a_published_book_has_its_addresses_and_offers_its_pdf_as_long_as_it_sho
     assert run.returncode == 0, run.stderr
     html = small_book / "_build/html"
     assert (html / "attention-worked-out.pdf").read_bytes().startswith(b"%PDF-")
-    page = BeautifulSoup((html / "chapters/index.html").read_text(encoding="utf-8"), "html.parser")
+    page = soup_of(html / "chapters/index.html")
     assert page.find("a", string="the whole book as a PDF")["href"] == "../attention-worked-out.pdf"
 
     published = "https://ada.github.io/course/"
     button = "https://mybinder.org/v2/gh/ada/course/HEAD?urlpath=lab/tree/chapters/01_one.ipynb"
     assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
     assert addresses(html / "chapters/index.html")[0] == [button], "the title page is no notebook"
-    chapter = BeautifulSoup((html / "chapters/01_one.html").read_text(encoding="utf-8"), "html.parser")
+    chapter = soup_of(html / "chapters/01_one.html")
     wrong = chapter.select_one("a.btn-source-issues-button")["href"]
     assert wrong.startswith("https://github.com/ada/course/issues/new?") and "chapters/01_one" in wrong
     assert f"Version {version()}" in chapter.select_one(".bd-footer-content").get_text()
@@ -327,12 +307,6 @@ def test_one_version_and_one_date_stand_everywhere_and_have_notes():
     assert "### What changed in what is true" in notes
 
 
-def test_an_address_that_cannot_be_used_is_refused_without_being_repeated(small_book):
-    run = run_build(small_book, BOOK_URL="ftp://ada:s3cret@nowhere")
-    assert run.returncode != 0 and run.stdout == ""
-    assert re.fullmatch(r"BOOK_URL must be an address such as https://\S+, which it is not\.\n", run.stderr)
-
-
 @pytest.mark.parametrize(
     ("remote", "found"),
     [
@@ -361,43 +335,44 @@ def test_the_styles_of_formulas_tell_the_licences_of_mathjax_and_of_its_fonts():
         assert re.search(r"/\* Copyright [^*]*SIL Open Font License, Version 1\.1[^*]*\*/\n$", rules)
 
 
-@pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")
+@pytest.fixture
+def make():
+    """Run make in a folder."""
+    if os.name == "nt" or not shutil.which("make"):
+        pytest.skip("no make, or none that runs a shell script")
+
+    def run(folder, *command):
+        command = ["make", "--no-print-directory", *command]
+        return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
+
+    return run
+
+
 @pytest.mark.parametrize("number", ["", "0", "99", "masking"])
-def test_a_chapter_that_does_not_exist_gets_a_sentence_with_those_that_do(tmp_path, number):
+def test_a_chapter_that_does_not_exist_gets_a_sentence_with_those_that_do(make, tmp_path, number):
     shutil.copy(build.ROOT / "Makefile", tmp_path)
     (tmp_path / "chapters").mkdir()
     for name in ("01_one", "02_two"):
         (tmp_path / f"chapters/{name}.ipynb").touch()
-    command = ["make", "--no-print-directory", "--old-file", ".venv/installed", "check", f"CHAPTER={number}"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    run = make(tmp_path, "--old-file", ".venv/installed", "check", f"CHAPTER={number}")
     assert run.returncode != 0 and run.stdout == ""
     assert run.stderr.startswith(f"CHAPTER must be one of 01 02, but is '{number}'.\n")
 
 
-@pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")
 @pytest.mark.parametrize("number", ["5", "05"])
-def test_a_chapter_is_named_by_its_number_with_or_without_the_zero(number):
-    command = ["make", "--no-print-directory", "--dry-run", "--old-file", ".venv/installed", "check"]
-    command += [f"CHAPTER={number}"]
-    run = subprocess.run(command, cwd=build.ROOT, capture_output=True, encoding="utf-8")
+def test_a_chapter_is_named_by_its_number_with_or_without_the_zero(make, number):
+    run = make(build.ROOT, "--dry-run", "--old-file", ".venv/installed", "check", f"CHAPTER={number}")
     assert run.stdout.endswith(" -k 05_\n") and "must be" not in run.stdout
 
 
-@pytest.mark.skipif(os.name == "nt" or not shutil.which("make"), reason="no make, or none that runs a shell script")
 @pytest.mark.parametrize("python", ["no-such-python", "old-python"])
-def test_a_missing_or_old_python_gets_one_clear_sentence(tmp_path, python):
-    shutil.copy(build.ROOT / "Makefile", tmp_path)
-    shutil.copy(build.ROOT / "requirements.txt", tmp_path)
-    (tmp_path / "pyproject.toml").touch()
+def test_a_missing_or_old_python_gets_one_clear_sentence(make, tmp_path, python):
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(build.ROOT / name, tmp_path)
     old = tmp_path / "old-python"
     old.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     old.chmod(0o755)
-    run = subprocess.run(
-        ["make", f"PYTHON={python if python.startswith('no') else old}", "book"],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-    )
+    run = make(tmp_path, f"PYTHON={python if python.startswith('no') else old}", "book")
     assert run.returncode != 0
     sentences = [line for line in run.stderr.splitlines() if not line.startswith("make")]
     assert len(sentences) == 1 and sentences[0].startswith("This book needs Python 3.11 or newer")
@@ -408,9 +383,8 @@ def test_the_workflow_pins_what_it_uses_and_may_write_only_where_it_publishes():
     used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
     assert used and all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", name) for name in used)
     assert workflow["permissions"] == {"contents": "read"}
-    assert {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job} == {
-        "publish": {"pages": "write", "id-token": "write"}
-    }
+    allowed = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
+    assert allowed == {"publish": {"pages": "write", "id-token": "write"}}
 
 
 def opens_text(call):

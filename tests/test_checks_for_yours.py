@@ -1,6 +1,7 @@
 """The checks to take along: they find planted mistakes, and none in attention that is right."""
 
 import ast
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,19 +28,18 @@ def softmax(scores, axis=-1):
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
-def scores_of(Q, K, divisor=None):
-    return Q @ np.swapaxes(K, -1, -2) / (divisor or np.sqrt(Q.shape[-1]))
+def scores_of(Q, K):
+    return Q @ np.swapaxes(K, -1, -2) / np.sqrt(Q.shape[-1])
 
 
 def attend(Q, K, V, allowed=None):
-    scores = scores_of(Q, K)
-    return softmax(scores if allowed is None else np.where(allowed, scores, -np.inf)) @ V
+    return softmax(np.where(True if allowed is None else allowed, scores_of(Q, K), -np.inf)) @ V
 
 
 def in_half(Q, K, V, allowed):
     scores = scores_of(Q.astype(np.float16), K.astype(np.float16)).astype(np.float16)
     with np.errstate(over="ignore", invalid="ignore"):
-        powers = np.exp(scores if allowed is None else np.where(allowed, scores, np.float16(-np.inf)))
+        powers = np.exp(np.where(allowed, scores, np.float16(-np.inf)))
         return powers / powers.sum(axis=-1, keepdims=True) @ V
 
 
@@ -47,59 +47,54 @@ def dropped(Q, K, V, allowed, rng=np.random.default_rng(0)):  # noqa: B008
     return attend(Q, K, V, allowed) * (rng.random(V.shape) > 0.1) / 0.9
 
 
-MISTAKES = {
-    "softmax over the wrong axis": (
-        lambda Q, K, V, allowed: (
-            softmax(scores_of(Q, K) if allowed is None else np.where(allowed, scores_of(Q, K), -1e9), axis=-2) @ V
-        ),
-        "weights sum to 1",
-    ),
-    "the root of another size": (
-        lambda Q, K, V, allowed: attend(Q / 2, K, V, allowed),
-        "the root",
-    ),
-    "no root": (lambda Q, K, V, allowed: attend(Q * np.sqrt(D), K, V, allowed), "the root"),
-    "a mask turned round": (
-        lambda Q, K, V, allowed: attend(Q, K, V, allowed if allowed is None else ~allowed | np.eye(N, dtype=bool)),
-        "what is hidden has no effect",
-    ),
-    "a mask of 0 and 1, added": (
-        lambda Q, K, V, allowed: softmax(scores_of(Q, K) + (0 if allowed is None else ~allowed)) @ V,
-        "what is hidden has no effect",
-    ),
-    "a mask after softmax": (
-        lambda Q, K, V, allowed: (softmax(scores_of(Q, K)) * (1 if allowed is None else allowed)) @ V,
-        "weights sum to 1 under a mask",
-    ),
-    "dropout left on": (dropped, "twice the same"),
-    "a sum in half precision": (in_half, "large scores"),
-    "one head for all": (
-        lambda Q, K, V, allowed: attend(Q, K[:, :1].repeat(4, axis=1), V, allowed),
-        "heads and texts do not mix",
-    ),
-}
-
-
 def changed_in_place(Q, K, V, allowed):
     Q *= np.sqrt(D)
     return attend(Q / np.sqrt(D), K, V, allowed)
 
 
-MISTAKES |= {
-    "a mask that is not low enough": (
-        lambda Q, K, V, allowed: softmax(scores_of(Q, K) + (0 if allowed is None else np.where(allowed, 0, -1e4))) @ V,
-        "large scores under a mask",
+MISTAKES = {  # the check that is meant for each, and the function; True is allowed where there is no mask
+    "softmax over the wrong axis": (
+        "weights sum to 1",
+        lambda Q, K, V, allowed: softmax(np.where(allowed, scores_of(Q, K), -1e9), axis=-2) @ V,
     ),
-    "an input that is changed": (changed_in_place, "inputs stay as they are"),
-    "the root of the tokens": (lambda Q, K, V, allowed: attend(Q * np.sqrt(D / N), K, V, allowed), "the root"),
+    "the root of another size": ("the root", lambda Q, K, V, allowed: attend(Q / 2, K, V, allowed)),
+    "the root of the tokens": ("the root", lambda Q, K, V, allowed: attend(Q * np.sqrt(D / N), K, V, allowed)),
+    "no root": ("the root", lambda Q, K, V, allowed: attend(Q * np.sqrt(D), K, V, allowed)),
+    "a mask turned round": (
+        "what is hidden has no effect",
+        lambda Q, K, V, allowed: attend(Q, K, V, allowed is True or ~allowed | np.eye(N, dtype=bool)),
+    ),
+    "a mask of 0 and 1, added": (
+        "what is hidden has no effect",
+        lambda Q, K, V, allowed: softmax(scores_of(Q, K) + np.logical_not(allowed)) @ V,
+    ),
+    "a mask after softmax": (
+        "weights sum to 1 under a mask",
+        lambda Q, K, V, allowed: (softmax(scores_of(Q, K)) * allowed) @ V,
+    ),
+    "a mask that is not low enough": (
+        "large scores under a mask",
+        lambda Q, K, V, allowed: softmax(scores_of(Q, K) + np.where(allowed, 0, -1e4)) @ V,
+    ),
+    "dropout left on": ("twice the same", dropped),
+    "a sum in half precision": ("large scores", in_half),
+    "one head for all": (
+        "heads and texts do not mix",
+        lambda Q, K, V, allowed: attend(Q, K[:, :1].repeat(4, axis=1), V, allowed),
+    ),
+    "an input that is changed": ("inputs stay as they are", changed_in_place),
 }
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_planted_mistake_is_found_by_the_check_that_is_meant_for_it(name):
-    mistaken, finds = MISTAKES[name]
-    findings = dict(check_attention(mistaken))
+    finds, mistaken = MISTAKES[name]
+    findings = dict(check_attention(lambda Q, K, V, allowed: mistaken(Q, K, V, True if allowed is None else allowed)))
     assert findings[finds], report(findings.items())
+
+
+def assert_right(findings):
+    assert not any(wrong for _, wrong in findings), report(findings)
 
 
 def test_attention_that_is_right_passes():
@@ -116,7 +111,8 @@ def test_attention_that_is_right_passes():
 
     for seed in range(5):
         findings = check_attention(grouped, causal=causal, groups=True, dtype="float64", seed=seed)
-        assert len(findings) == 15 and not [name for name, wrong in findings if wrong], report(findings)
+        assert len(findings) == 15
+        assert_right(findings)
 
 
 def test_masks_of_the_wrong_corner_and_groups_in_the_wrong_order_are_found():
@@ -149,11 +145,12 @@ def by_view(X):
 
 
 def test_heads_that_are_cut_by_view_are_found():
-    right = [*check_layer(lambda X: layer(X, by_transpose), 16)]
-    right += check_layer(lambda X: layer(X, by_transpose, causal=True), 16, causal=True)
-    assert not [name for name, wrong in right if wrong], report(right)
-    assert dict(check_layer(lambda X: layer(X, by_view), 16))["words in another order"]
-    assert dict(check_layer(lambda X: layer(X, by_view, causal=True), 16, causal=True))["the causal mask"]
+    for causal, finds in [(False, "words in another order"), (True, "the causal mask")]:
+        right, wrong = (
+            check_layer(partial(layer, cut=cut, causal=causal), 16, causal=causal) for cut in (by_transpose, by_view)
+        )
+        assert_right(right)
+        assert dict(wrong)[finds]
 
 
 def test_a_layer_that_leaks_is_found_though_it_begins_with_a_norm():
@@ -170,7 +167,7 @@ def test_rotary_pairs_bases_and_offsets_are_told_apart(pairs):
     def turn(which=pairs, base=10_000.0, moved=0):
         return lambda X, positions: turned(np.asarray(X), np.asarray(positions) * (1 + moved), which, base)
 
-    assert not [wrong for _, wrong in check_rotary(turn(), pairs=pairs) if wrong]
+    assert_right(check_rotary(turn(), pairs=pairs))
     for wrong in (turn(other), turn(base=100_000.0), turn(moved=1)):
         assert dict(check_rotary(wrong, pairs=pairs))["the pairs and the base"]
     learned = np.random.default_rng(0).normal(size=(50, D))
@@ -179,8 +176,7 @@ def test_rotary_pairs_bases_and_offsets_are_told_apart(pairs):
 
 
 def test_rotary_of_the_package_turns_neighbours():
-    findings = check_rotary(lambda X, positions: rotary(np.asarray(X), start=int(positions[0])), pairs="neighbours")
-    assert not [name for name, wrong in findings if wrong], report(findings)
+    assert_right(check_rotary(lambda X, positions: rotary(X, start=int(positions[0])), pairs="neighbours"))
 
 
 def test_a_cache_that_starts_its_places_anew_and_padding_that_counts_are_found():
@@ -203,19 +199,16 @@ def test_a_cache_that_starts_its_places_anew_and_padding_that_counts_are_found()
     table = np.random.default_rng(1).normal(size=(9, D))
 
     def padded(rows, hides, counts):
-        longest = max(map(len, rows))
-        found = []
+        longest, found = max(map(len, rows)), []
         for row in rows:
             n_padding = longest - len(row)
-            X = table[[0] * n_padding + [int(token) for token in row]]
             places = np.arange(longest) - (0 if counts else n_padding)
-            X = X + np.sin(places[:, None] * 0.3)
-            seen = (np.arange(longest) >= n_padding) | (not hides)
-            found.append(attend(X[-1:], X, X, seen[None])[0])
+            X = table[[0] * n_padding + row] + np.sin(places[:, None] * 0.3)
+            found.append(attend(X[-1:], X, X, (np.arange(longest) >= n_padding) | (not hides))[0])
         return np.stack(found)
 
     for hides, counts, right in [(True, False, True), (False, False, False), (True, True, False)]:
-        wrong = check_padding(lambda rows, h=hides, c=counts: padded(rows, h, c), [1, 2, 3])[0][1]
+        wrong = check_padding(partial(padded, hides=hides, counts=counts), [1, 2, 3])[0][1]
         assert (wrong == "") == right
 
 
@@ -225,8 +218,7 @@ def test_a_function_that_fails_is_reported_and_not_raised():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_functions_of_pytorch_pass_in_each_precision(dtype):
-    torch = pytest.importorskip("torch")
+def test_functions_of_pytorch_pass_in_each_precision(torch, dtype):
     function = torch.nn.functional.scaled_dot_product_attention
 
     def tensor(array):
@@ -236,46 +228,37 @@ def test_functions_of_pytorch_pass_in_each_precision(dtype):
     def grouped(Q, K, V, allowed):
         return function(Q, K, V, attn_mask=allowed, enable_gqa=True)
 
-    findings = check_attention(grouped, tensor=tensor, dtype=dtype, groups=True)
-    assert not [name for name, wrong in findings if wrong], report(findings)
-    causal = dict(
-        check_attention(grouped, tensor=tensor, dtype=dtype, causal=lambda *qkv: function(*qkv, is_causal=True))
-    )
-    assert causal["the causal mask"] == "" and "bottom right" in causal["new queries, old keys"]  # its mask is top left
-    wrong = dict(
-        check_attention(
-            lambda Q, K, V, allowed: function(Q, K, V, attn_mask=None if allowed is None else ~allowed),
-            tensor=tensor,
-            dtype=dtype,
-        )
-    )
-    assert wrong["what is hidden has no effect"]
+    def turned_round(Q, K, V, allowed):
+        return function(Q, K, V, attn_mask=None if allowed is None else ~allowed)
+
+    def causal(*qkv):
+        return function(*qkv, is_causal=True)
+
+    check = partial(check_attention, tensor=tensor, dtype=dtype)
+    assert_right(check(grouped, groups=True))
+    found = dict(check(grouped, causal=causal))
+    assert found["the causal mask"] == "" and "bottom right" in found["new queries, old keys"]  # its mask is top left
+    assert dict(check(turned_round))["what is hidden has no effect"]
 
 
-def test_attention_of_transformers_passes():
-    torch = pytest.importorskip("torch")
-    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+def test_attention_of_transformers_passes(torch, transformers):
+    llama = transformers.models.llama.modeling_llama
 
     def turn(X, positions):
         angles = positions[:, None].float() * 10_000 ** (-torch.arange(0, D, 2) / D)
         cos, sin = (torch.cat([table, table], -1)[None] for table in (angles.cos(), angles.sin()))
         return llama.apply_rotary_pos_emb(X[None, None].float(), X[None, None].float(), cos, sin)[0][0, 0]
 
-    findings = check_rotary(turn, pairs="halves", tensor=torch.tensor)
-    assert not [name for name, wrong in findings if wrong], report(findings)
+    assert_right(check_rotary(turn, pairs="halves", tensor=torch.tensor))
     assert dict(check_rotary(turn, pairs="neighbours", tensor=torch.tensor))["the pairs and the base"]
 
-    class Module(torch.nn.Module):
-        training, num_key_value_groups = False, 2
-
     def eager(Q, K, V, allowed):
-        module = Module()
+        module = torch.nn.Module().eval()
         module.num_key_value_groups = Q.shape[1] // K.shape[1]
         mask = None if allowed is None else torch.where(allowed, 0.0, -torch.inf)[None, None]
         return llama.eager_attention_forward(module, Q.float(), K.float(), V.float(), mask, D**-0.5)[0].transpose(1, 2)
 
-    findings = check_attention(eager, tensor=torch.tensor, groups=True)
-    assert not [name for name, wrong in findings if wrong], report(findings)
+    assert_right(check_attention(eager, tensor=torch.tensor, groups=True))
 
 
 def test_the_file_needs_numpy_alone():
@@ -284,8 +267,7 @@ def test_the_file_needs_numpy_alone():
     assert [alias.name for node in imports for alias in node.names] == ["textwrap", "numpy"]
 
 
-def test_what_the_page_says_of_pytorch_s_fused_functions_is_so():
-    torch = pytest.importorskip("torch")
+def test_what_the_page_says_of_pytorch_s_fused_functions_is_so(torch):
     fused = torch.nn.functional.scaled_dot_product_attention
     torch.manual_seed(0)
     Q, K, V = torch.randn(3, 1, 2, 4, 8)

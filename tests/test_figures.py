@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from examples import EACH, MOVES, OTHERS, SENTENCE, stepper
-from hands import bring, click, control, drag, handle, hold, press, touch, train, unfold, words
+from hands import bring, choose, click, control, drag, handle, hold, in_notebook, press, touch, train, unfold, words
 from looks import LOOK, changes, facts
 
 import attn_course.figures
@@ -23,8 +23,9 @@ from attn_course.figures import (
     SoftmaxExplorer,
     read_source,
 )
-from attn_course.plots import COLORS
+from attn_course.figures.joined import IMPORT, exported, named
 from book import build
+from book.page import PARTS
 
 ALIVE = [name for name in EACH if name != "novel_reader"]  # where nothing has to be brought first
 
@@ -58,10 +59,8 @@ def test_nothing_is_drawn_that_cannot_be_seen(blank, name):
 def test_no_class_of_a_figure_means_something_to_the_pages_too():
     figures = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js") if path.name != "mount.js")
     used = set(re.findall(r"attn-[a-z-]+", figures))
-    rules = re.findall(
-        r"^(\.attn-[a-z-]+)(?: \{|,)", (build.ROOT / "book" / "book.css").read_text(encoding="utf-8"), re.M
-    )
-    assert {rule[1:] for rule in rules} & used == set()
+    style = (build.ROOT / "book" / "book.css").read_text(encoding="utf-8")
+    assert {*re.findall(r"^\.(attn-[a-z-]+)(?: \{|,)", style, re.M)} & used == set()
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -76,10 +75,8 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
         assert number > 1 or kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
     assert changes(looks) == recorded(name, changes(looks))
     assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
-    assert (
-        page.locator(".attn-problem, .attn-why, .attn-task, .attn-waiting").count()
-        == page.locator("[role=status]").count()
-    )
+    told = page.locator(".attn-problem, .attn-why, .attn-task, .attn-waiting")
+    assert told.count() == page.locator("[role=status]").count()
     for scrolls in page.locator(".attn-scroll").all():
         named = scrolls.evaluate("box => box.tabIndex === 0 && box.role === 'group' && !!box.ariaLabel")
         assert named != (scrolls.locator("button[tabindex='0']").count() > 0), "what scrolls is reached by the keyboard"
@@ -109,13 +106,17 @@ EXPLAINED = """(root) => Object.fromEntries([...root.querySelectorAll("button.at
 }))"""
 
 
-def test_each_number_is_explained_as_recorded(blank, recorded):
+def test_each_number_is_explained_as_recorded_on_focus_on_hover_and_when_it_is_pressed(blank, recorded):
     page = blank(MaskExplorer(["cat", "<b>sat", "mat"], [[1, 0, 2], [0, 3, 0], [0, -1, 2]], np.tri(3, dtype=bool)))
-    root = page.locator(".attn-explorable")
+    root, told, cells = (page.locator(f".attn-{name}") for name in ("explorable", "detail", "pattern button"))
     found = {"at first": root.evaluate(EXPLAINED)}
     click(page, "all words")
     found["after a change"] = root.evaluate(EXPLAINED)
     assert found == recorded("mask_explained", found)
+    cells.nth(1).hover()
+    assert told.inner_text() == found["after a change"][cells.nth(1).get_attribute("aria-label")]
+    touch(page, "button.attn-cell", 3)
+    assert told.inner_text() == "“cat” is hidden from “<b>sat”. Press to show it."
 
 
 # --- mouse and keyboard, once for each kind of control ---------------------------------------------------------------
@@ -137,34 +138,15 @@ def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
     before = told.inner_text()
     page.keyboard.press("ArrowRight")
     assert slider.input_value() == "1" and told.inner_text() != before
-    page.get_by_label("delta rule").focus()
-    page.keyboard.press("ArrowDown")
-    assert page.get_by_label("gate").is_checked()
-
-
-def test_a_number_is_explained_on_hover_on_focus_and_when_it_is_pressed(blank):
-    page = blank(MaskExplorer(["a", "b"], np.zeros((2, 2))))
-    told, cells = page.locator(".attn-detail"), page.locator("button.attn-cell")
-    cells.nth(1).hover()
-    assert told.inner_text() == "“a” may see “b”: score 0.00, weight 0.50. Press to hide it."
-    cells.nth(2).focus()
-    assert told.inner_text().startswith("“b” may see “a”")
-    touch(page, "button.attn-cell", 3)
-    assert told.inner_text() == "“b” is hidden from “b”. Press to show it."
 
 
 def test_scores_grow_with_the_root_of_the_length_and_are_told(blank):
     keys = [[2, 1], [1, 2]]
     page = blank(AskShareReceive(["a", "b"], "it", [0, 1], keys, np.eye(2), adds="length", d_k=128, scaled=False))
-    told, bars = page.locator(".attn-say"), page.locator("rect.attn-score")
-
-    def widths():
-        return [float(bar.get_attribute("width")) for bar in bars.all()]
-
-    assert "scores 8.00, 16.00," in told.inner_text()
-    assert widths() == pytest.approx([20 * 8 / 48, 20 * 16 / 48])
-    page.get_by_label("divided by √dk").check()
-    assert "scores 0.71, 1.41," in told.inner_text() and widths() == [1.5, 1.5]
+    for told, widths in [("scores 8.00, 16.00,", [20 * 8 / 48, 20 * 16 / 48]), ("scores 0.71, 1.41,", [1.5, 1.5])]:
+        bars = [float(bar.get_attribute("width")) for bar in page.locator("rect.attn-score").all()]
+        assert told in page.locator(".attn-say").inner_text() and bars == pytest.approx(widths)
+        page.get_by_label("divided by √dk").check()
 
 
 def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blank):
@@ -180,9 +162,8 @@ def test_words_are_text_whatever_they_hold_given_in_python_or_by_the_reader(blan
     page.locator(".attn-words input").fill(" ".join(tokens[2:]))
     page.get_by_role("button", name="Use them").click()
     assert shown.all_text_contents() == tokens[2:]
-    assert (
-        page.locator(".attn-explorable :is(img, b:not([class]), i, script)").count() == 0 and page.title() == "Figures"
-    )
+    made = page.locator(".attn-explorable :is(img, b:not([class]), i, script)")
+    assert made.count() == 0 and page.title() == "Figures"
 
 
 def test_what_follows_the_underscore_of_a_symbol_is_set_low_in_text_and_drawing(blank):
@@ -222,11 +203,8 @@ def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed(blank):
     figure = EACH["wall"]
     page = blank(figure)
     words = page.locator(".attn-sentence label")
-    for word, move in [
-        (figure.token, lambda: None),
-        (2, lambda: words.nth(2).click()),
-        (3, lambda: page.keyboard.press("ArrowRight")),
-    ]:
+    clicks, presses = lambda: words.nth(2).click(), lambda: page.keyboard.press("ArrowRight")
+    for word, move in [(figure.token, lambda: None), (2, clicks), (3, presses)]:
         move()
         widths = [float(arc.get_attribute("stroke-width")) for arc in page.locator(".attn-arc").all()]
         np.testing.assert_allclose(widths, 1 + 11 * figure.patterns[23 * 9 + 4, word], atol=1e-9)  # L24H5
@@ -303,9 +281,8 @@ def test_the_corner_of_the_costs_is_dragged_on_one_scale_which_changes_when_it_i
     height = square.bounding_box()["height"]
     assert "Drawn" not in told.inner_text()
     page.mouse.up()
-    assert (
-        square.bounding_box()["height"] == pytest.approx(height / 4, abs=1.5) and "Drawn 4 times" in told.inner_text()
-    )
+    assert square.bounding_box()["height"] == pytest.approx(height / 4, abs=1.5)
+    assert "Drawn 4 times" in told.inner_text()
 
 
 def test_no_band_of_the_tower_is_too_thin_to_be_seen_and_another_scale_is_told(blank):
@@ -322,26 +299,34 @@ def test_no_band_of_the_tower_is_too_thin_to_be_seen_and_another_scale_is_told(b
     assert "A parameter is drawn 1,024 times larger." in said.text_content()
 
 
-def test_what_plays_goes_through_every_step_once_stops_when_asked_and_ends_by_itself(blank):
-    page = blank(EACH["online"], reduced_motion="no-preference")
-    page.evaluate(
-        """() => {
-          const place = document.querySelector(".attn-handle");
-          window.seen = [];
-          new MutationObserver(() => seen.push(place.ariaValueNow)).observe(place, { attributes: true });
-        }"""
-    )
-    press(page, "▶ Play")
-    press(page, "❚❚ Stop")
-    press(page, "▶ Play")
-    page.get_by_role("button", name="❚❚ Stop").wait_for(state="hidden", timeout=20_000)
-    assert page.evaluate("seen.filter((step, i) => step !== seen[i - 1])") == ["2", "3", "4", "5"]
-    press(page, "▶ Play")
-    hold(page, "scores that have come", "ArrowLeft")
-    assert page.get_by_role("button", name="▶ Play").is_visible(), "who takes the handle stops what plays"
-    told = page.locator(".attn-detail").inner_text()
-    page.wait_for_timeout(1500)  # in which it would go on
-    assert page.locator(".attn-detail").inner_text() == told
+SEEN = """(place) => {
+  const step = () => Number(place.ariaValueNow ?? place.value), seen = (window.seen = [step()]);
+  new MutationObserver(() => seen.at(-1) === step() || seen.push(step())).observe(place, { attributes: true });
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "play", "stop", "place", "first", "last"),
+    [("online", "▶ Play", "❚❚ Stop", ".attn-handle", 2, 5), ("stepper", "▶ Run", "Stop", "[type=range]", 0, 34)],
+)
+def test_what_plays_shows_each_step_once_and_stops_at_the_end_when_asked_and_when_the_reader_takes_over(
+    blank, name, play, stop, place, first, last
+):
+    page = blank(EACH[name], reduced_motion="no-preference")
+    held = page.locator(place).first
+    held.evaluate(SEEN)
+    stop_time(page)
+    press(page, play)
+    page.clock.run_for(40_000)
+    assert page.evaluate("seen") == [*range(first, last + 1)]
+    for end in (lambda: press(page, stop), lambda: held.press("ArrowRight")):
+        press(page, play)
+        page.clock.run_for(1000)
+        end()
+        taken = page.evaluate("seen.at(-1)")
+        page.clock.run_for(40_000)
+        assert page.evaluate("seen.at(-1)") == taken < last
+        assert page.get_by_role("button", name=play).is_visible()
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -365,14 +350,8 @@ FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeE
 def test_arrow_keys_home_and_end_move_inside_a_table(blank):
     page = blank(EACH["mask"])
     page.get_by_role("button", name="cat to cat:").focus()
-    moves = {
-        "ArrowRight": "cat to ate",
-        "ArrowUp": "black to ate",
-        "ArrowLeft": "black to cat",
-        "ArrowDown": "cat to cat",
-        "Home": "cat to The",
-        "End": "cat to fish",
-    }
+    moves = {"ArrowRight": "cat to ate", "ArrowUp": "black to ate", "ArrowLeft": "black to cat"}
+    moves |= {"ArrowDown": "cat to cat", "Home": "cat to The", "End": "cat to fish"}
     for key, place in moves.items():
         page.keyboard.press(key)
         assert page.evaluate(FOCUSED).split(":")[0] == place, key
@@ -566,20 +545,6 @@ def test_every_strip_of_the_loom_and_every_number_of_it_is_reached_by_the_keyboa
     assert page.locator(".attn-arrays .attn-set").inner_text() == "4.00"
 
 
-def test_what_a_change_does_is_seen_beside_what_was_and_can_be_taken_back(blank):
-    page = blank(stepper(step=34, changes=[["layer 1: stream", 4, 1, 2.5]]))
-    unfold(page)
-    root = page.locator(".attn-explorable")
-    changed = root.evaluate(LOOK)
-    assert changed["was"] > 50 and all(width > 0 for *_, width in changed["outlook"])
-    press(page, "Take it back")
-    again = root.evaluate(LOOK)
-    assert "was" not in again and again["outlook"] != changed["outlook"]
-    assert {word: round(width / 452, 3) for word, _, width in changed["outlook"]} == {
-        word: float(share) for word, share, _ in again["outlook"] if word in {one for one, *_ in changed["outlook"]}
-    }
-
-
 def test_a_number_is_dragged_and_only_while_it_is_held_and_what_is_hidden_is_not(blank):
     page = blank(stepper(step=2))
     unfold(page)
@@ -612,55 +577,51 @@ def test_strips_fly_to_what_they_make_and_end_as_for_a_reader_who_asked_for_no_m
         page = blank(stepper(step=8), reduced_motion=motion)
         press(page, "Next step")
         flying = page.locator(".attn-flights > *").count()
-        assert flying == (2 * 15 if motion == "no-preference" else 0), (
-            "from each value to each word that may look at it"
-        )
+        pairs = 2 * 15  # from each value to each word that may look at it
+        assert flying == (pairs if motion == "no-preference" else 0)
         page.evaluate("document.getAnimations().forEach((one) => one.finish())")
         page.wait_for_function("document.querySelectorAll('.attn-flights > *').length === 0")
         looks[motion] = page.locator(".attn-explorable").evaluate(LOOK)
     assert looks["no-preference"] == looks["reduce"]
 
 
-def test_the_loom_runs_to_its_end_once_and_stops_when_the_reader_takes_over(blank):
-    page = blank(stepper())
-    page.clock.install()
-    step = page.get_by_role("slider", name="Step")
-    press(page, "▶ Run")
-    page.clock.run_for(40_000)
-    assert step.input_value() == "34" and page.get_by_role("button", name="▶ Run").count() == 1
-    press(page, "▶ Run")
-    page.clock.run_for(3_000)
-    assert 0 < int(step.input_value()) < 10
-    step.press("ArrowRight")
-    taken = step.input_value()
-    page.clock.run_for(10_000)
-    assert step.input_value() == taken and page.get_by_role("button", name="▶ Run").count() == 1
+# --- what comes on request -------------------------------------------------------------------------------------------
+
+
+REQUESTS = {  # what is not there, how it is asked for, what is told, and what is seen once it has come
+    "press_train": ("trainer.js", (press, "▶ Train"), "What trains did not come.", ".attn-look[d^=M]"),
+    "novel_reader": ("novels-3.js", (press, "Load the model (1.1 MB)"), "The model did not come.", ".attn-token"),
+    "wall": ("wall-SmolLM2.js", (choose, "8"), "The sentences did not come.", ".attn-sentence:has-text('two')"),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_is_heavy_comes_on_request_and_its_absence_is_told_and_it_may_be_asked_for_again(unloaded, beside, name):
+    script, (ask, *what), told, seen = REQUESTS[name]
+    text = (beside / script).read_bytes()
+    (beside / script).unlink()
+    page = unloaded(EACH[name])
+    assert [address.rpartition("/")[2] for address in page.requested[1:]] == ["explorables.js"]
+    ask(page, *what)
+    page.get_by_text(told).wait_for()
+    (beside / script).write_bytes(text)
+    ask(page, *what)
+    page.locator(seen).first.wait_for()
+    page.said.clear()
 
 
 # --- in a notebook ---------------------------------------------------------------------------------------------------
 
 
-FOLLOWED = """async ([name, state]) => {
-  const listening = [], did = [];
-  state.shown = Object.keys(state);
-  const model = {
-    get: (key) => did.push("get") && state[key],
-    set: () => did.push("set"),
-    save_changes: () => did.push("save"),
-    on: (event, listener) => listening.push([event, listener]),
-    off: (event, listener) =>
-      listening.splice(listening.findIndex(([name, heard]) => name === event && heard === listener), 1),
-  };
-  const el = document.createElement("div");
-  const end = attnExplorables[name].render({ model, el });
-  const events = listening.map(([event]) => event), heard = listening.map(([, listener]) => listener);
+FOLLOWED = """async ({ el, end, did, listening, tell }) => {
+  const events = listening.map(([event]) => event);
   const after = async (work) => {
     did.length = 0;
     work();
     await Promise.resolve();
     return [...did];
   };
-  const drawn = await after(() => heard.forEach((listener) => listener()));
+  const drawn = await after(() => events.forEach((event) => tell(event)));
   const control = el.querySelector("input:not([type='checkbox']), .attn-answer, .attn-handle")
     ?? el.querySelector(".attn-button");
   const told = (await after(() =>
@@ -670,7 +631,7 @@ FOLLOWED = """async ([name, state]) => {
   const again = [...el.querySelectorAll("button")].filter(({ textContent }) => textContent === "Start again");
   const drawnAgain = await after(() => again.forEach((button) => button.click()));
   const ended = await after(() => {
-    heard.forEach((listener) => listener());
+    events.forEach((event) => tell(event));
     end();
   });
   return { events, drawn, told, drawnAgain, ended, left: listening.length };
@@ -682,31 +643,23 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
     for name in ALIVE:
         if name in ("guess", "smollm2_reader"):  # what a guess asks stays, and the model is asked at once
             continue
-        found, traits = page.evaluate(FOLLOWED, [name, EACH[name].state()]), list(EACH[name].state())
+        found, traits = in_notebook(page, EACH[name], FOLLOWED), list(EACH[name].state())
         assert sorted(found["events"]) == sorted(f"change:{trait}" for trait in traits), name
         assert found["drawn"] == ["get"] * len(traits), "it is drawn once, however much has changed"
-        assert set(found["told"][:-1]) == {"set"} and found["told"][-1] == "save", "the kernel must hear of it"
-        if name not in ("self_check", "guess"):
+        assert {one[:3] for one in found["told"][:-1]} == {"set"}, "the kernel must hear of it"
+        assert found["told"][-1] == "save"
+        if name != "self_check":
             assert found["drawnAgain"][-1] == "get", "what was typed goes even if nothing has changed"
         assert found["ended"] == [] and found["left"] == 0
 
 
 def test_a_vector_of_another_length_gets_handles_of_its_own(blank):
-    handles = blank().evaluate(
-        """async ([before, after]) => {
-          const listeners = [], el = document.createElement("div");
-          let state = before;
-          const get = (key) => (key === "shown" ? Object.keys(state) : state[key]);
-          const model = { get, on: (event, listener) => listeners.push(listener) };
-          attnExplorables.norm.render({ model, el });
-          state = after;
-          listeners.forEach((listener) => listener());
-          await Promise.resolve();
-          return el.querySelectorAll(".attn-handle").length;
-        }""",
-        [NormExplorer([1, 2]).state(), NormExplorer([1, 2, 3, 4, 5]).state()],
-    )
-    assert handles == 5 + 2  # with the mean's and the deviation's
+    longer = """async ({ el, model }) => {
+      model.set("x", [1, 2, 3, 4, 5]);
+      await Promise.resolve();
+      return el.querySelectorAll(".attn-handle").length;
+    }"""
+    assert in_notebook(blank(), NormExplorer([1, 2]), longer) == 5 + 2  # with the mean's and the deviation's
 
 
 # --- the Python side -------------------------------------------------------------------------------------------------
@@ -714,13 +667,8 @@ def test_a_vector_of_another_length_gets_handles_of_its_own(blank):
 
 def test_arguments_come_in_the_order_of_the_traits_and_no_more_than_these():
     figure = SoftmaxExplorer(["a", "b"], [1, 2], 0.5, offset=3)
-    assert figure.state() == {
-        "tokens": ["a", "b"],
-        "scores": [1, 2],
-        "temperature": 0.5,
-        "offset": 3,
-        "knobs": False,
-    }
+    state = {"tokens": ["a", "b"], "scores": [1, 2], "temperature": 0.5, "offset": 3, "knobs": False}
+    assert figure.state() == state
     with pytest.raises(TypeError, match="takes tokens, scores, temperature, offset, knobs, but 6 values are given"):
         SoftmaxExplorer(["a", "b"], [1, 2], 1, 0, True, "too much")
     with pytest.raises(TypeError, match="tokens"):
@@ -736,54 +684,16 @@ def test_what_a_notebook_shows_without_a_kernel_holds_the_same_state():
     assert data["text/plain"] == "Mask explorer: 0 of 4 pairs hidden; 'b' attends to <b>a 0.27, b 0.73"
 
 
-def test_figures_formulas_and_explorables_use_the_same_colours():
-    style = read_source("figures.css")
-    for role in ("query", "key", "value"):
-        assert re.search(rf"--attn-{role}: (#\w+);", style)[1] == COLORS[role]
-    red, green, blue = (int(COLORS["weight"][i : i + 2], 16) for i in (1, 3, 5))
-    assert f"--attn-weight: {red} {green} {blue};" in style
-
-
-def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
-    """Contrast by WCAG 2; colour vision deficiencies by the matrices of Machado et al. 2009, distances in CIELAB."""
-    deficiencies = [
-        np.eye(3),
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-    ]
-    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-
-    def linear(colour):
-        channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-        return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-
-    def lab(rgb):
-        xyz = to_xyz @ np.clip(rgb, 0, 1) / [0.95047, 1, 1.08883]
-        x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-
-    def contrast(one, two):
-        low, high = sorted(to_xyz[1] @ linear(colour) for colour in (one, two))
-        return (high + 0.05) / (low + 0.05)
-
-    blocks = re.findall(r"\{(\s+--attn-query.*?)\}", read_source("figures.css"), re.DOTALL)
-    assert len(blocks) == 2
-    for block, paper in zip(blocks, ["#ffffff", "#14181e"]):
-        colours = re.findall(r"--attn-(?:query|key|value): (#\w+);", block)
-        assert min(contrast(colour, paper) for colour in colours) >= 4.5
-        for matrix in deficiencies:
-            seen = [lab(matrix @ linear(colour)) for colour in colours]
-            assert min(np.linalg.norm(seen[i] - seen[j]) for i, j in [(0, 1), (0, 2), (1, 2)]) > 20
-
-
 def test_no_explorable_reaches_outside_itself():
     for path in sorted(FOLDER.glob("*.js")):
         source = read_source(path.name)
-        assert (
-            "innerHTML" not in source
-            and "getElementById" not in source
-            and "http://" not in source.replace("http://www.w3.org/2000/svg", "")
-        )
-        if path.name != "mount.js":
-            assert "document.querySelector" not in source
+        known = source.replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"innerHTML|getElementById|http://", known)
+        assert path.name == "mount.js" or "document.querySelector" not in source
+
+
+def test_what_a_module_imports_is_exported_there():
+    for path in sorted([*FOLDER.rglob("*.js"), *PARTS]):
+        for names, _, other in IMPORT.findall(path.read_text(encoding="utf-8")):
+            known = exported((path.parent / other).read_text(encoding="utf-8"))
+            assert set(named(names)) <= set(known), f"{path.name} imports what {other} does not export"

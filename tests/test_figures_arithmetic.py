@@ -9,17 +9,10 @@ import pytest
 from examples import EACH, notes_square, stepper, stirred
 from numpy.testing import assert_allclose
 
-from attn import (
-    Tape,
-    Trace,
-    decoder,
-    scaled_dot_product_attention,
-    softmax,
-    switch_off,
-)
+from attn import Tape, Trace, decoder, scaled_dot_product_attention, softmax, switch_off
 from attn.interventions import Replace, ReplaceValues, named_head
 from attn.layers import layer_norm
-from attn.parameters import GPT3, TransformerConfig, cache_bytes, count_parameters
+from attn.parameters import GPT3, TransformerConfig, cache_bytes, count_parameters, flat
 from attn.positions import rotary, sinusoid
 from attn_course.figures import (
     AskShareReceive,
@@ -56,10 +49,8 @@ def test_a_bar_that_is_dragged_gets_the_score_of_its_weight_or_the_bound_before_
     others = np.delete(np.exp(np.array(state["scores"]) / temperature), 1).sum()
     for weight in (-3, 0, 0.05, 0.3, 0.999, 1, 7):
         found = js("attn.softmax.scoreFor", state, 1, weight)
-        wanted = (
-            temperature * np.log(weight / (1 - weight) * others) if 0 < weight < 1 else np.inf * np.sign(weight - 0.5)
-        )
-        assert found == pytest.approx(np.clip(wanted, -5, 5), abs=0.0051)
+        odds = np.clip(weight, 1e-99, 1 - 1e-16) / np.clip(1 - weight, 1e-99, 1)
+        assert found == pytest.approx(np.clip(temperature * np.log(odds * others), -5, 5), abs=0.0051)
         if abs(found) < 5:
             scores = np.array([0.5, found, 0.2, -5])
             assert softmax((scores + offset) / temperature)[1] == pytest.approx(weight, abs=0.02)
@@ -86,17 +77,10 @@ def test_asking_computes_what_the_package_computes(js, changes):
     found = js("attn.ask_share_receive.ask", state)
     assert_allclose(found["weights"], figure.weights, atol=1e-5)
     assert_allclose(found["output"], figure.output, atol=1e-5)
-
-
-def test_longer_vectors_multiply_the_scores_as_much_as_their_spread_grows():
-    rng = np.random.default_rng(4)
-    q, K = rng.normal(size=(2, 4000, 64))
-    short = AskShareReceive(**ASKED | {"q": [1, 2], "K": [[1, 0], [0, 1], [1, 1]], "V": np.eye(3, 2), "scaled": False})
-    long = AskShareReceive(**short.state() | {"d_k": 64})
-    ratio = (q * K).sum(axis=1).std() / (q * K)[:, :2].sum(axis=1).std()
-    assert_allclose(
-        np.log(long.weights[2] / long.weights[0]) / np.log(short.weights[2] / short.weights[0]), ratio, rtol=0.05
-    )
+    spread = np.sqrt(figure.d_k / 2)  # of the scores of so many entries, beside that of two
+    divisor = figure.temperature * (np.sqrt(figure.d_k) if figure.scaled else 1) / spread
+    scores = np.where(state["hidden"] or [False] * 3, -np.inf, state["K"] @ state["q"] / divisor)
+    assert_allclose(found["weights"], softmax(scores), atol=1e-12)
 
 
 def test_learning_walks_against_the_slope_of_the_loss(js):
@@ -142,11 +126,6 @@ def test_the_edge_of_a_mask_is_a_staircase_and_no_other_mask_has_one(js):
         assert js("attn.mask.aheadIn", other.astype(bool)) is None
 
 
-def rotary_pair(pair, angle):
-    turned = complex(*pair) * np.exp(1j * angle)
-    return np.array([turned.real, turned.imag])
-
-
 @pytest.mark.parametrize("places", [(5, 2), (0, 7), (40, 40)])
 def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     query, key = np.random.default_rng(13).normal(size=(2, 2)).round(3)
@@ -157,7 +136,8 @@ def test_the_rotary_explorer_turns_as_the_package_does(js, places):
     assert_allclose(found["score"], turned[0] @ turned[1], atol=1e-12)
     angle = js("attn.rotary.angleBetween", *turned)
     assert np.hypot(*query) * np.hypot(*key) * np.cos(angle) == pytest.approx(turned[0] @ turned[1])
-    assert rotary_pair(turned[0], angle) == pytest.approx(turned[1] * np.hypot(*query) / np.hypot(*key))
+    onward = complex(*turned[0]) * np.exp(1j * angle) / np.hypot(*query)
+    assert onward == pytest.approx(complex(*turned[1]) / np.hypot(*key))
     for turn in (1.0, 0.2):
         figure = RotaryExplorer(query, key, turn, *places)
         assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(figure.score, abs=1e-12)
@@ -193,15 +173,6 @@ def test_the_square_holds_what_each_rule_writes_and_says_what_is_read(js, writte
             assert [one["nearest"] for one in told] == [int(np.argmax(row)) for row in cosines]
             right.append(sum(one["nearest"] == pair for pair, one in enumerate(told)))
         assert figure.right == right and f"read {right[0]} right, and attention {right[1]}" in figure.describe()
-
-
-def test_the_delta_rule_keeps_the_last_pair_and_orthogonal_keys_keep_all(js):
-    figure = notes_square(rule="delta rule", written=7)
-    assert_allclose(js("attn.notes.readNotes", figure.notes, figure.K[-1]), figure.V[-1], atol=1e-5)
-    V = np.random.default_rng(10).normal(size=(3, 4)).round(3)
-    for rule in ("sum", "delta rule"):
-        state = {"K": np.eye(3), "V": V, "written": 3, "rule": rule}
-        assert_allclose(js("attn.notes.writeNotes", state), V, atol=1e-12)
 
 
 @pytest.mark.parametrize("x", [[2, -1, 0.5, 3], [1, 1, 1], [0.001, 0, 0, 0, -0.002]])
@@ -295,58 +266,46 @@ def test_the_walks_are_dot_products_of_normal_numbers_from_a_stated_generator(js
     assert_allclose(found[:, 1:], np.cumsum(Q * K, axis=1), atol=1e-9)
     assert_allclose([Q.mean(), K.mean(), Q.std(), K.std()], [0, 0, 1, 1], atol=0.02)
     for d_k in (1, 7, 256):
-        assert js("attn.walks.spread", found, d_k) == pytest.approx(
-            np.sqrt(np.mean(np.sum((Q * K)[:, :d_k], axis=1) ** 2))
-        )
+        scores = np.sum((Q * K)[:, :d_k], axis=1)
+        assert js("attn.walks.spread", found, d_k) == pytest.approx(np.sqrt(np.mean(scores**2)))
 
 
 NAMES = ["d_model", "n_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"]
-ODD = TransformerConfig(**dict(zip(NAMES, [7, 3, 5, 2, 11, 13, 17])))
-# counts beyond what a double holds
-HUGE = TransformerConfig(**dict(zip(NAMES, [999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917])))
+COUNTED_OF = {
+    **GPT3,
+    "odd": TransformerConfig(**dict(zip(NAMES, [7, 3, 5, 2, 11, 13, 17]))),
+    # counts beyond what a double holds
+    "huge": TransformerConfig(**dict(zip(NAMES, [999_983, 999_979, 999_961, 999_959, 999_953, 999_931, 999_917]))),
+    "Llama 3 8B": RELEASED["Llama 3 8B"],
+    "Mistral 7B": RELEASED["Mistral 7B"],
+}
 COUNTED = """(state) => {
   const counts = Object.entries(attn.parameters.countParameters(state));
   return Object.fromEntries(counts.map(([part, count]) => [part, String(count)]));
 }"""
 
 
-@pytest.mark.parametrize("name", [*GPT3, "odd", "huge"])
+@pytest.mark.parametrize("name", COUNTED_OF)
 def test_the_parameter_counter_counts_what_the_package_counts(js, name):
-    config = {**GPT3, "odd": ODD, "huge": HUGE}[name]
-    for biases, norms, positions, tied in itertools.product([False, True], repeat=4):
-        figure = ParameterCounter({name: config}, name, biases=biases, norms=norms, positions=positions, tied=tied)
-        expected = count_parameters(
-            replace(
-                config,
-                biases="all" if biases else "none",
-                norm="pre" if norms else "none",
-                positions="learned" if positions else "none",
-                unembedding="tied" if tied else "separate",
-            )
-        )
-        found = js(COUNTED, figure.state())
-        assert found == {part: str(expected[part]) for part in found} and "total" in found
-        assert figure.counts == expected
-
-
-def test_a_model_of_today_is_counted_part_by_part_as_the_package_counts_it(js):
-    presets = {"as GPT-2": GPT3["6.7B"], "Llama 3 8B": RELEASED["Llama 3 8B"], "Mistral 7B": RELEASED["Mistral 7B"]}
-    for name, config in presets.items():
-        figure = ParameterCounter(presets, name)
-        assert figure.counts["total"] == count_parameters(config)["total"], name
-        assert f"{cache_bytes(config, 1):,} bytes" in figure.describe()
-        for norms, rms, gated, key_heads in itertools.product([False, True], [False, True], [False, True], [1, 4, 32]):
-            figure = ParameterCounter(
-                presets, name, norms=norms, rms=rms, gated=gated, biases=not gated, n_key_heads=key_heads
-            )
+    config = COUNTED_OF[name]
+    figure = ParameterCounter(COUNTED_OF, name)
+    assert figure.counts["total"] == count_parameters(config)["total"]
+    assert f"{cache_bytes(config, 1):,} bytes" in figure.describe()
+    for biases, norms, rms, gated, positions, tied in itertools.product([False, True], repeat=6):
+        if biases and gated:  # a gated MLP has none
+            continue
+        for key_heads in {1, config.n_key_heads, config.n_heads}:
+            shown = {"biases": biases, "norms": norms, "rms": rms, "gated": gated, "positions": positions, "tied": tied}
+            figure = ParameterCounter(COUNTED_OF, name, n_key_heads=key_heads, **shown)
             found = js(COUNTED, figure.state())
-            assert found == {part: str(figure.counts[part]) for part in found}
+            assert found == {part: str(figure.counts[part]) for part in found} and "total" in found
+            assert ParameterCounter({"": figure.config}, "").config == figure.config
 
 
 @pytest.mark.parametrize("name", [*GPT3, "odd"])
 def test_the_tower_has_the_area_of_the_matrices(js, name):
     for positions, tied in itertools.product([False, True], repeat=2):
-        figure = ParameterCounter({**GPT3, "odd": ODD}, name, positions=positions, tied=tied)
+        figure = ParameterCounter(COUNTED_OF, name, positions=positions, tied=tied)
         found, counts = js("attn.parameters.tower", figure.state()), figure.counts
         areas = found["width"] * np.array([*found["floor"], found["base"], found["height"]])
         base = sum(counts[part] for part in ("embedding", "unembedding", "positions"))
@@ -432,18 +391,13 @@ def test_the_machine_computes_what_the_package_computes_and_the_same_gradients(j
             weights = nodes[f"layer {number}, head {head + 1}: weights"][0]
             assert_allclose(weights, layer.attention.weights[head], atol=1e-12)
 
-    def compare(part, path):
-        for name, inner in part.items():
-            here = [*path, name]
-            if isinstance(inner, dict):
-                compare(inner, here)
-                continue
-            of_heads = name[:2] in ("W_", "b_") and path[-1] == "attention" and name != "b_O"
-            rows = {" / ".join([*here, str(head)]): row for head, row in enumerate(inner)} if of_heads else {}
-            for node, expected in (rows or {" / ".join(here): inner}).items():
-                assert_allclose(np.reshape(nodes[node][1], expected.shape), expected, atol=1e-11, err_msg=node)
-
-    compare(grads, [])
+    for path, expected in flat(grads):
+        *_, part, name = ("", *path)
+        of_heads = part == "attention" and name[:2] in ("W_", "b_") and name != "b_O"
+        rows = {(*path, str(head)): row for head, row in enumerate(expected)} if of_heads else {path: expected}
+        for place, row in rows.items():
+            node = " / ".join(place)
+            assert_allclose(np.reshape(nodes[node][1], row.shape), row, atol=1e-11, err_msg=node)
 
 
 RUN = "attn.stepper.runMachine(params, config, %s).at(-1).value.data"
@@ -506,6 +460,16 @@ def as_arrays(part):
     return {name: as_arrays(inner) for name, inner in part.items()} if isinstance(part, dict) else np.array(part)
 
 
+def run_in_package(figure, params, *interventions):
+    """Return the logits, and the gradients of the loss where the word that is wanted comes next."""
+    config, tokens = TransformerConfig(**figure.config), [figure.words.index(word) for word in figure.tokens]
+    with Tape() as tape:
+        logits = decoder(params, config, np.array(tokens), interventions=interventions)
+    grad = np.zeros_like(logits)
+    grad[-1] = softmax(np.asarray(logits)[-1]) - np.eye(5)[figure.wanted]
+    return logits, tape.gradients(params, (logits, grad))
+
+
 @pytest.mark.parametrize(
     ("name", "layer", "after"),
     [
@@ -517,25 +481,19 @@ def as_arrays(part):
 )
 def test_a_number_changed_in_the_stream_or_a_value_gives_what_the_package_gives_with_it(js, name, layer, after):
     figure = stepper(wanted=1)
-    config, params = TransformerConfig(**figure.config), as_arrays(figure.params)
-    tokens = np.array([figure.words.index(word) for word in figure.tokens])
+    params = as_arrays(figure.params)
     with Trace() as trace:
-        decoder(params, config, tokens)
+        run_in_package(figure, params)
+    seen = trace.layers[layer - 1]
     if name == "V":
-        name, rows = "layer 2, head 2: V", trace.layers[1].attention.V[1].copy()
+        name, rows = "layer 2, head 2: V", seen.attention.V[1].copy()
     else:
-        seen = trace.layers[layer - 1]
-        rows = (
-            trace.embedded[0] if layer == 0 else seen.after_attention if after == "attention" else seen.after_mlp
-        ).copy()
+        stream = trace.embedded[0] if layer == 0 else getattr(seen, f"after_{after}")
+        rows = stream.copy()
     rows[3, 1] = -1.5
     place = slice(3, 4)
     other = ReplaceValues(np.arange(5) == 3, rows, 2, 2) if after == 1 else Replace(place, rows[place], layer, after)
-    with Tape() as tape:
-        logits = decoder(params, config, tokens, interventions=[other])
-    grad = np.zeros_like(logits)
-    grad[-1] = softmax(np.asarray(logits)[-1]) - np.eye(5)[1]
-    grads = tape.gradients(params, (logits, grad))
+    logits, grads = run_in_package(figure, params, other)
     loss, found, found_grads = js(RUN_CHANGED, {**figure.state(), "changes": [[name, 3, 1, -1.5]]})
     assert_allclose(found, logits, atol=1e-12)
     assert loss == pytest.approx(-np.log(softmax(np.asarray(logits)[-1])[1]))
@@ -547,16 +505,11 @@ def test_a_number_changed_in_the_stream_or_a_value_gives_what_the_package_gives_
 
 def test_a_changed_weight_gives_what_the_package_gives_with_it_and_its_gradients(js):
     figure = stepper(wanted=1)
-    config, params = TransformerConfig(**figure.config), as_arrays(figure.params)
-    tokens = np.array([figure.words.index(word) for word in figure.tokens])
+    params = as_arrays(figure.params)
     params["layer 1"]["attention"]["W_Q"][1][2, 0] = 1.75
     params["layer 2"]["mlp"]["b_1"][7] = -2
     changes = [["layer 1 / attention / W_Q / 1", 2, 0, 1.75], ["layer 2 / mlp / b_1", 0, 7, -2]]
-    with Tape() as tape:
-        logits = decoder(params, config, tokens)
-    grad = np.zeros_like(logits)
-    grad[-1] = softmax(np.asarray(logits)[-1]) - np.eye(5)[1]
-    grads = tape.gradients(params, (logits, grad))
+    logits, grads = run_in_package(figure, params)
     _, found, found_grads = js(RUN_CHANGED, {**figure.state(), "changes": changes})
     assert_allclose(found, logits, atol=1e-12)
     assert_allclose(found_grads["layer 1 / attention / W_Q / 1"], grads["layer 1"]["attention"]["W_Q"][1], atol=1e-12)
@@ -720,32 +673,28 @@ def test_a_row_of_places_is_not_taken_for_one_of_words(js):
 # --- the wall --------------------------------------------------------------------------------------------------------
 
 WALL = read_measured("smollm2_wall")
+READ = "(...recorded) => attn.wall.reading(...recorded).patterns"
 
 
 @pytest.mark.parametrize("sentence", [0, 8])
 def test_the_wall_reads_its_letters_as_the_class_does_and_measures_heads(js, sentence):
     record, patterns = WALL["runs"][sentence], HeadsWall(WALL, sentence=sentence).patterns
-    found = js("(record, levels) => attn.wall.reading(record, levels).patterns", record, WALL["levels"])
-    assert_allclose(found, patterns, atol=1e-12)
+    assert_allclose(js(READ, record, WALL["levels"]), patterns, atol=1e-12)
     assert_allclose(patterns.sum(axis=-1), 1, atol=0.06)
     calls = "(patterns, tokens) => patterns.map((rows) => [attn.wall.restOf(rows), ...{}])"
     works = "['one back', 'same word', 'after the same word'].map((work) => attn.wall.workOf(rows, tokens, work))"
     rest, back, same, after = np.transpose(js(calls.format(works), patterns, record["tokens"]))
     assert_allclose(rest, patterns[:, 2:, 0].mean(axis=1))
     assert_allclose(back, np.diagonal(patterns, -1, 1, 2)[:, 1:].mean(axis=1))
-    if sentence == 8:  # one two three four one two three four
-        assert_allclose(same, patterns[:, [4, 5, 6, 7], [0, 1, 2, 3]].mean(axis=1))
-        assert_allclose(after, patterns[:, [4, 5, 6, 7], [1, 2, 3, 4]].mean(axis=1))
-    else:  # "The" and "the"
-        assert_allclose(same, patterns[:, 4, 0])
-        assert_allclose(after, patterns[:, 4, 1])
+    again, before = {0: ([4], [0]), 8: ([4, 5, 6, 7], [0, 1, 2, 3])}[sentence]  # “the” and “The”; one two three four
+    assert_allclose(same, patterns[:, again, before].mean(axis=1))
+    assert_allclose(after, patterns[:, again, np.add(before, 1)].mean(axis=1))
 
 
 def test_the_wall_of_a_model_that_looks_both_ways_reads_all_of_its_weights(js):
     recording = read_measured("minilm_patterns")
     figure = HeadsWall(recording, model="MiniLM", sentence=9)
-    call = "(record, levels) => attn.wall.reading(record, levels, 72).patterns"
-    assert_allclose(js(call, recording["runs"][9], recording["levels"]), figure.patterns, atol=1e-12)
+    assert_allclose(js(READ, recording["runs"][9], recording["levels"], 72), figure.patterns, atol=1e-12)
     assert_allclose(figure.patterns.sum(axis=-1), 1, atol=0.06)
     assert np.triu(figure.patterns, 1).max() > 0.5 and figure.patterns.shape[0] == len(figure.heads) == 72
 

@@ -5,6 +5,7 @@ with its length in front.
 """
 
 import contextlib
+import functools
 import itertools
 import json
 import re
@@ -68,45 +69,44 @@ def firefox(tmp_path):
             raise
 
 
-PASS = """document.querySelectorAll(".attn-guess .attn-link").forEach((pass) => pass.click())"""  # and see the results
+def run(firefox, script):
+    return firefox("WebDriver:ExecuteScript", script=script, args=[])["value"]
+
+
+def until(firefox, found):
+    """Wait until an expression of JavaScript is true in Firefox."""
+    for _ in range(600):
+        if run(firefox, f"return {found}"):
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"in two minutes there was no {found}")
+
+
+PASS = "document.querySelectorAll('.attn-guess .attn-link').forEach((pass) => pass.click())"  # and see the results
+LOAD = "document.querySelectorAll('.attn-load').forEach((button) => button.click())"  # a model, and hover over nothing
+UNFOLD = "document.querySelectorAll('.attn-side, .attn-explorable details').forEach((fold) => (fold.open = true))"
 
 
 @pytest.fixture
 def same_look(firefox):
     """Open the page of Chromium in Firefox as well, and say whether the figures look alike."""
 
-    def looks():
-        return firefox("WebDriver:ExecuteScript", script=f"return {LOOKS}", args=[])["value"]
-
-    def found(selector):
-        nodes = firefox("WebDriver:FindElements", using="css selector", value=selector)
-        return [next(iter(node.values())) for node in nodes]
-
     def compare(page):
         firefox("WebDriver:Navigate", url=page.url)
-        unfold = "document.querySelectorAll('details.attn-side').forEach((side) => (side.open = true))"
-        firefox("WebDriver:ExecuteScript", script=unfold, args=[])
-        firefox("WebDriver:ExecuteScript", script=PASS, args=[])
-        page.evaluate(PASS)
-        for button in page.locator(".attn-load").element_handles():  # of a figure whose model comes on request
-            button.click()
-            button.wait_for_element_state("hidden")
-        load = "document.querySelectorAll('.attn-load').forEach((button) => button.click())"  # the pointer stays away
-        firefox("WebDriver:ExecuteScript", script=load, args=[])
-        for _ in range(200):
-            if not found(".attn-load"):
-                break
-            time.sleep(0.1)
-        unfold = "document.querySelectorAll('.attn-explorable details').forEach((fold) => (fold.open = true))"
-        firefox("WebDriver:ExecuteScript", script=unfold, args=[])
-        page.evaluate(unfold)
-        assert looks() == page.evaluate(LOOKS)
-        assert len(looks()) == page.locator("[data-explorable]").count() > 0
+        for script in (PASS, LOAD):
+            run(firefox, script)
+            page.evaluate(script)
+        page.wait_for_function("!document.querySelector('.attn-load')")
+        until(firefox, "!document.querySelector('.attn-load')")
+        run(firefox, UNFOLD)
+        page.evaluate(UNFOLD)
+        shown = run(firefox, f"return {LOOKS}")
+        assert shown == page.evaluate(LOOKS) and len(shown) == page.locator("[data-explorable]").count() > 0
         for slider in page.locator(SLIDERS).all():
             slider.press("End")
-        for slider in found(SLIDERS):
-            firefox("WebDriver:ElementSendKeys", id=slider, text=END)
-        assert looks() == page.evaluate(LOOKS)
+        for slider in firefox("WebDriver:FindElements", using="css selector", value=SLIDERS):
+            firefox("WebDriver:ElementSendKeys", id=next(iter(slider.values())), text=END)
+        assert run(firefox, f"return {LOOKS}") == page.evaluate(LOOKS)
 
     return compare
 
@@ -118,10 +118,7 @@ def test_each_figure_is_alive_and_moved_by_the_keyboard_in_firefox_as_in_chromiu
 def test_each_thing_that_can_be_held_is_dragged_by_the_mouse_in_firefox(firefox, unloaded):
     page = unloaded(*(EACH[name] for name in ALIVE))
     firefox("WebDriver:Navigate", url=page.url)
-
-    def ask(script):
-        return firefox("WebDriver:ExecuteScript", script=script, args=[])["value"]
-
+    ask = functools.partial(run, firefox)
     count = ask("return document.querySelectorAll('.attn-handle').length")
     assert count == page.locator(".attn-handle").count() > 25
     for number in range(count):
@@ -146,32 +143,15 @@ def test_each_thing_that_can_be_held_is_dragged_by_the_mouse_in_firefox(firefox,
 def test_a_released_model_runs_in_firefox_from_a_file(firefox, with_model, unloaded):
     page = unloaded(EACH["smollm2_reader"])
     firefox("WebDriver:Navigate", url=page.url)
-
-    def until(found):
-        for _ in range(600):
-            said = firefox("WebDriver:ExecuteScript", script=f"return {found}", args=[])["value"]
-            if said:
-                return said
-            time.sleep(0.2)
-        raise AssertionError(f"in two minutes there was no {found}")
-
     button = "[...document.querySelectorAll('button')].find((one) => one.textContent.startsWith('Load SmolLM2'))"
-    firefox("WebDriver:ExecuteScript", script=f"{button}.click()", args=[])
-    until("document.querySelectorAll('.attn-token').length")
+    run(firefox, f"{button}.click()")
+    until(firefox, "document.querySelectorAll('.attn-token').length")
     read = """[...document.querySelectorAll('textarea')].forEach((field) => {
         field.value = 'The capital of France is';
         field.closest('form').requestSubmit();
     })"""
-    firefox("WebDriver:ExecuteScript", script=read, args=[])
-    shares = "[...document.querySelectorAll('.attn-nexts')].map((row) => row.textContent)"
-    until(f"{shares}[0]?.startsWith('·Paris0.77')")
-    label = "[...document.querySelectorAll('label')].find((one) => one.textContent.startsWith('hands over'))"
-    firefox("WebDriver:ExecuteScript", script=f"{label}.click()", args=[])
-    second = """const field = document.querySelector('.attn-second input');
-        field.value = 'The capital of Japan is';
-        field.dispatchEvent(new Event('change'));"""
-    firefox("WebDriver:ExecuteScript", script=second, args=[])
-    until(f"{shares}[0]?.startsWith('·Tokyo0.76')")
+    run(firefox, read)
+    until(firefox, "document.querySelector('.attn-nexts')?.textContent.startsWith('·Paris0.77')")
 
 
 def test_a_chapter_of_the_book_opened_from_a_file_is_alive_in_firefox_as_in_chromium(same_look, visit, book):

@@ -1,4 +1,4 @@
-"""Many heads: against PyTorch, against one head at a time, and bad sizes."""
+"""Many heads: against one head at a time, and their gradients against central differences."""
 
 import numpy as np
 import pytest
@@ -11,16 +11,12 @@ from attn.heads import project_into_heads, project_out_of_heads
 N, M, D_MODEL, D_K, D_V = 3, 5, 7, 11, 13
 
 
-def random_heads(n_heads=4, n_key_heads=None, seed=0, d_v=D_V, d_k=D_K, d_model=D_MODEL):
-    rng = np.random.default_rng(seed)
+def random_heads(n_heads=4, n_key_heads=None, d_v=D_V):
+    rng = np.random.default_rng(0)
     n_key_heads = n_key_heads or n_heads
-    shapes = [
-        (n_heads, d_model, d_k),
-        (n_key_heads, d_model, d_k),
-        (n_key_heads, d_model, d_v),
-        (n_heads, d_v, d_model),
-    ]
-    return [rng.normal(size=shape) / np.sqrt(d_model) for shape in shapes]
+    keys = (n_key_heads, D_MODEL, D_K), (n_key_heads, D_MODEL, d_v)
+    shapes = [(n_heads, D_MODEL, D_K), *keys, (n_heads, d_v, D_MODEL)]
+    return [rng.normal(size=shape) / np.sqrt(D_MODEL) for shape in shapes]
 
 
 def random_tokens(*shape, seed=1):
@@ -55,8 +51,7 @@ def test_context_answers_and_x_asks():
     X, context, matrices = random_tokens(N), random_tokens(M, seed=2), random_heads()
     output, weights = multi_head_attention(X, *matrices, context=context)
     assert output.shape == (N, D_MODEL) and weights.shape == (4, N, M)
-    changed, _ = multi_head_attention(X, *matrices, context=context[::-1])
-    assert_allclose(changed, output)
+    assert_allclose(multi_head_attention(X, *matrices, context=context[::-1])[0], output)
 
 
 def test_float32_stays_float32():
@@ -66,48 +61,15 @@ def test_float32_stays_float32():
     assert output.dtype == weights.dtype == np.float32
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("cross", [False, True])
-def test_outputs_and_gradients_agree_with_pytorch(torch, masked, cross):
-    n_heads, d_model, d_k = 3, 15, 5
-    rng = np.random.default_rng(0)
-    X, context = rng.normal(size=(2, N, d_model)), rng.normal(size=(2, M, d_model))
-    matrices = random_heads(n_heads, d_v=d_k, d_k=d_k, d_model=d_model)
-    mask = causal_mask(N, M if cross else N) if masked else None
-    module = torch.nn.MultiheadAttention(d_model, n_heads, bias=False, batch_first=True, dtype=torch.float64)
-    with torch.no_grad():  # PyTorch multiplies with transposed matrices and keeps all heads in one
-        module.in_proj_weight.copy_(
-            torch.tensor(np.concatenate([W.transpose(0, 2, 1).reshape(-1, d_model) for W in matrices[:3]]))
-        )
-        module.out_proj.weight.copy_(torch.tensor(matrices[3].reshape(-1, d_model).T))
-    asking = torch.tensor(X, requires_grad=True)
-    answering = torch.tensor(context, requires_grad=True) if cross else asking
-    forbidden = None if mask is None else torch.tensor(~mask)
-    expected, expected_weights = module(asking, answering, answering, attn_mask=forbidden, average_attn_weights=False)
-
-    learned = dict(zip(["X", "W_Q", "W_K", "W_V", "W_O"], [X, *matrices])) | ({"context": context} if cross else {})
-    with Tape() as tape:
-        output, weights = multi_head_attention(X, *matrices, mask, context=context if cross else None)
-    assert_allclose(output, expected.detach().numpy(), rtol=1e-10, atol=1e-12)
-    assert_allclose(weights, expected_weights.detach().numpy(), rtol=1e-10, atol=1e-12)
-
-    grad_output = rng.normal(size=output.shape)
-    expected.backward(torch.tensor(grad_output))
-    grads = tape.gradients(learned, (output, grad_output))
-    in_proj = module.in_proj_weight.grad.numpy().reshape(3, n_heads, d_k, d_model).transpose(0, 1, 3, 2)
-    out_proj = module.out_proj.weight.grad.numpy().T.reshape(n_heads, d_k, d_model)
-    expected_grads = [asking.grad.numpy(), *in_proj, out_proj, *([answering.grad.numpy()] if cross else [])]
-    for grad, wanted in zip(grads.values(), expected_grads, strict=True):
-        assert_allclose(grad, wanted, rtol=1e-10, atol=1e-12)
-
-
 @pytest.mark.parametrize("n_key_heads", [2, 4])
 def test_the_gradient_agrees_with_central_differences(n_key_heads):
-    X, context = random_tokens(2, N), random_tokens(2, M, seed=2)
-    assert_gradients(
-        lambda X, context, *matrices: multi_head_attention(X, *matrices, context=context),
-        *(X, context, *random_heads(4, n_key_heads)),
-    )
+    X, context, matrices = random_tokens(2, N), random_tokens(2, M, seed=2), random_heads(4, n_key_heads)
+
+    def asked(X, context, *matrices):
+        return multi_head_attention(X, *matrices, causal_mask(N, M), context=context)
+
+    assert_gradients(asked, X, context, *matrices)
+    assert_gradients(multi_head_attention, X, *matrices)
 
 
 def test_biases_are_added_to_each_head_and_to_the_sum():
@@ -133,28 +95,3 @@ def test_types_and_empty_axes_are_kept():
         found = tape.gradients(dict(enumerate([X, *matrices])), (output, np.ones_like(output))).values()
         assert [grad.shape for grad in found] == [array.shape for array in (X, *matrices)]
         assert not any(grad.any() for grad in found)
-    W_Q, W_K, W_V, W_O = random_heads()
-    with pytest.raises(TypeError, match="W_O must hold real numbers, but its type is complex128"):
-        multi_head_attention(random_tokens(N), W_Q, W_K, W_V, W_O + 0j)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"X": np.ones((N, 8))}, r"X has shape \(3, 8\), W_Q has shape \(4, 7, 11\)"),
-        ({"context": np.ones((M, 6))}, r"context has shape \(5, 6\), W_Q has shape \(4, 7, 11\)"),
-        ({"W_K": np.ones((4, 7, 12))}, r"\(4, 7, 11\), \(4, 7, 12\)"),
-        ({"W_V": np.ones((2, 7, 13))}, r"\(4, 7, 11\), \(4, 7, 11\), \(2, 7, 13\)"),
-        ({"W_K": np.ones((3, 7, 11)), "W_V": np.ones((3, 7, 13))}, r"W_K has 3, W_Q has 4"),
-        ({"W_O": np.ones((4, 12, 7))}, r"W_O must have shape \(4, 13, 7\).*\(4, 12, 7\)"),
-        ({"W_K": np.ones((0, 7, 11)), "W_V": np.ones((0, 7, 13))}, r"W_K has 0, W_Q has 4"),
-        ({"W_V": np.ones((4, 6, 13))}, r"\(4, 7, 11\), \(4, 7, 11\), \(4, 6, 13\)"),
-        ({"W_O": np.ones((3, 13, 7))}, r"W_O must have shape \(4, 13, 7\).*\(3, 13, 7\)"),
-        ({"X": np.ones(D_MODEL)}, r"X has shape \(7,\), W_Q has shape \(4, 7, 11\)"),
-        ({"W_Q": np.ones((7, 11))}, r"W_Q needs three axes.*\(7, 11\)"),
-    ],
-)
-def test_sizes_that_do_not_fit_are_named(change, message):
-    arguments = dict(zip(["W_Q", "W_K", "W_V", "W_O"], random_heads()), X=random_tokens(N)) | change
-    with pytest.raises(ValueError, match=message):
-        multi_head_attention(**arguments)

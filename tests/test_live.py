@@ -22,10 +22,7 @@ MOVES = {  # by chapter: a control, the keys that move it, and what its function
     "heads_and_layers": ("first", ["L"], r"right 0\.93"),
     "a_model_that_reads": ("text", ["Control+A", *"Emma was a", "Enter"], r"model +·very"),
 }
-OTHERS = {
-    "how_a_model_learns": "shares",
-    "heads_and_layers": "models",
-}  # a word of the cells that train other models, for long
+OTHERS = {"how_a_model_learns": "shares", "heads_and_layers": "models"}  # a word of cells that train others, for long
 
 
 def has_controls(cell):
@@ -65,8 +62,7 @@ def test_every_chapter_with_controls_has_them_moved_here():
 
 def outputs_of(page, place):
     """Return the controls of a cell, and what its function gives."""
-    page.evaluate("(at) => void window.jupyterapp.shell.currentWidget.content.scrollToItem(at, 'center')", place)
-    cell = page.locator(f".jp-Notebook-cell[data-windowed-list-index='{place}']")
+    cell = test_lab.cell_at(page, place)
     return cell.locator(".widget-inline-hbox"), cell.locator(".widget-output .jp-OutputArea")
 
 

@@ -42,9 +42,11 @@ def is_moving(cell):
 
 
 @each(NOTEBOOKS)
-def test_a_notebook_is_in_normal_form(path):
+def test_a_notebook_is_in_normal_form_and_executed_in_order(path):
     notebook = read(path)
     assert normalise(copy.deepcopy(notebook)) == notebook, "run make record"
+    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1)), "run make record"
     kinds = {kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})}
     assert kinds <= {"text/plain", "text/html", "image/png"}, "an id of a widget means nothing in another kernel"
 
@@ -73,12 +75,6 @@ def test_figures_are_drawn_sharp_and_the_same_every_time(kernel, monkeypatch):
     first = figures()
     assert first and first == figures()
     assert {len(drawings(figure)) for figure in first} == {2}  # a wide one and a narrow one
-
-
-@each(NOTEBOOKS)
-def test_every_code_cell_has_been_executed_in_order(path):
-    counts = [cell.execution_count for cell in read(path).cells if cell.cell_type == "code"]
-    assert counts == list(range(1, len(counts) + 1)), "run make record"
 
 
 @each(NOTEBOOKS[:-1])  # the template speaks of the rules
@@ -136,20 +132,10 @@ def test_a_share_that_is_printed_may_be_told_in_per_cent():
     "row", yaml.safe_load((FOLDER / "ledger.yml").read_text(encoding="utf-8")), ids=lambda row: row["id"]
 )
 def test_a_number_that_the_ledger_found_is_printed_where_it_says(row):
-    assert set(row) - {"real"} == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in {
-        "holds",
-        "made exact",
-        "by construction",
-        "by citation",
-        "corrected",
-        "tested",
-    }
-    cells = [
-        cell
-        for chapter in row["shown"]
-        for cell in read(next(FOLDER.glob(f"{chapter:02d}_*"))).cells
-        if cell.cell_type == "code"
-    ]
+    verdicts = {"holds", "made exact", "by construction", "by citation", "corrected", "tested"}
+    assert set(row) - {"real"} == {"id", "by", "said", "found", "verdict", "shown"} and row["verdict"] in verdicts
+    notebooks = [read(next(FOLDER.glob(f"{chapter:02d}_*"))) for chapter in row["shown"]]
+    cells = [cell for notebook in notebooks for cell in notebook.cells if cell.cell_type == "code"]
     assert missing([row["found"], row.get("real", "")], shown(cells)) == {}
 
 
@@ -227,18 +213,15 @@ def test_each_exercise_waits_for_an_answer_and_has_a_solution(path):
     """Whether the solution is right is seen where the chapter is run with it: tests/variants.py."""
     notebook = read(path)
     found = exercises(notebook)
-    assert len(found) == len(names(notebook)), (
-        "each exercise has a code cell whose last characters are '= ...' or 'return ...'"
-    )
+    assert len(found) == len(names(notebook)), "an exercise has a code cell that ends with '= ...' or 'return ...'"
     for _, check, code in found:
         assert printed(check).startswith("Not answered yet")
         compile(code, "solution", "exec")
 
 
 def test_every_exercise_has_answers_that_are_tried():
-    assert {path.name[:2]: names(read(path)) for path in CHAPTERS} == {
-        number: [*some] for number, some in ANSWERS.items()
-    }
+    tried = {number: [*some] for number, some in ANSWERS.items()}
+    assert {path.name[:2]: names(read(path)) for path in CHAPTERS} == tried
     assert all(one["right"] and len(one["wrong"]) >= 3 for some in ANSWERS.values() for one in some.values())
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hands import as_in_the_book, press, unfold
+from hands import as_in_the_book, in_notebook, press, unfold
 from numpy.testing import assert_allclose
 
 from attn import Trace, decoder, softmax
@@ -193,10 +193,8 @@ def test_what_cannot_be_read_gets_a_sentence_and_nothing_is_lost(blank):
         assert page.locator(".attn-tokens").inner_text() == before
     write(page, "<b>Emma</b> 日本")
     assert page.locator(".attn-problem").inner_text() == ""
-    assert (
-        page.locator(".attn-tokens").inner_text().replace("\n", "")
-        == "\ufffdb\ufffdEmma\ufffd\ufffdb\ufffd·\ufffd\ufffd"
-    )
+    read = page.locator(".attn-tokens").inner_text().replace("\n", "")
+    assert read == "\ufffdb\ufffdEmma\ufffd\ufffdb\ufffd·\ufffd\ufffd"
     assert "7 of them, shown as \ufffd, stand for characters" in page.locator(".attn-outcome").inner_text()
     write(page, "Emma")
     assert page.locator(".attn-outcome").inner_text() == "One token: nothing to be judged by yet."
@@ -215,7 +213,7 @@ def test_a_long_text_is_kept_and_its_last_tokens_are_read(blank):
     assert page.locator(".attn-token").first.get_attribute("aria-pressed") == "true"
 
 
-def test_it_writes_on_past_what_it_can_read_until_it_is_stopped(blank):
+def test_it_writes_on_past_what_it_can_read_until_it_is_stopped_or_the_reader_does_something_else(blank):
     tokens = TOKENIZER.encode(novels.read_text("held out")[:2000])[:120].tolist()
     page = blank(NovelReader(TEXTS, tokens=tokens))
     page.evaluate("Math.random = () => 0.5")
@@ -232,15 +230,11 @@ def test_it_writes_on_past_what_it_can_read_until_it_is_stopped(blank):
             figure.tokens, figure.token = [*figure.tokens, int(np.sum(heights <= 0.5))], len(figure.tokens)
     written = page.locator(".attn-token").all_inner_texts()
     assert written[88:96] == [visible(token) for token in figure.tokens[120:]]
-
-
-def test_writing_ends_when_the_reader_does_something_else(blank):
-    page = blank(NovelReader(TEXTS))
     press(page, "▶ Write on")
     press(page, "Start again")
     page.get_by_role("button", name="▶ Write on").wait_for()
     page.wait_for_timeout(200)
-    assert page.locator(".attn-token").count() == len(NovelReader(TEXTS).tokens)
+    assert page.locator(".attn-token").count() == len(tokens)
 
 
 def test_a_token_is_drawn_by_its_share(blank):
@@ -257,9 +251,6 @@ def test_a_token_is_drawn_by_its_share(blank):
 
 def test_the_model_comes_on_request_with_its_size_said(unloaded):
     page = unloaded(NovelReader(TEXTS))
-    assert not [address for address in page.requested if "novels" in address]
-    button = page.locator(".attn-load")
-    assert button.inner_text() == "Load the model (1.1 MB)"
     page.evaluate(
         """() => {
           window.seen = [];
@@ -267,12 +258,11 @@ def test_the_model_comes_on_request_with_its_size_said(unloaded):
           new MutationObserver(() => seen.push(bar.value)).observe(bar, { attributes: true });
         }"""
     )
-    button.click()
+    press(page, "Load the model (1.1 MB)")
     page.locator(".attn-token").first.wait_for()
     assert page.evaluate("seen").count(1) == 1 and len(page.evaluate("seen")) >= PARTS
-    assert [address.rpartition("/")[2] for address in page.requested if "novels-" in address] == [
-        f"novels-{part}.js" for part in range(PARTS)
-    ]
+    came = [address.rpartition("/")[2] for address in page.requested if "novels-" in address]
+    assert came == [f"novels-{part}.js" for part in range(PARTS)]
 
 
 def test_the_model_that_copies_can_be_chosen_and_comes_then(unloaded):
@@ -309,48 +299,24 @@ def test_of_two_models_that_are_chosen_the_last_is_shown_though_the_first_comes_
     assert page.get_by_text("The model is on the way").count() == 0
 
 
-def test_a_model_that_is_not_there_is_told_and_may_be_tried_again(unloaded, beside):
-    missing = beside / "novels-3.js"
-    text = missing.read_bytes()
-    missing.unlink()
-    page = unloaded(NovelReader(TEXTS))
-    page.locator(".attn-load").click()
-    page.get_by_text("The model did not come.").wait_for()
-    missing.write_bytes(text)
-    page.locator(".attn-load").click()
-    page.locator(".attn-token").first.wait_for()
-
-
 def test_in_a_notebook_the_kernel_brings_the_model(unloaded):
     figure, sent = NovelReader(TEXTS), []
     figure.send = lambda about, buffers: sent.append((about, buffers))
     figure._handle_custom_msg({"wanted": "novels"}, [])
     figure._handle_custom_msg({"wanted": "something else"}, [])
     ((about, (numbers,)),) = sent
-    page = unloaded(NovelReader(["Emma"]))
-    found = page.evaluate(
-        """async ([about, numbers, state]) => {
-          const did = [], listening = {};
-          state.shown = Object.keys(state);
-          const model = {
-            get: (name) => state[name], set: (name, value) => ((state[name] = value), did.push(name)),
-            save_changes: () => did.push("save"), off: () => {},
-            on: (event, listener) => ((listening[event] ??= []).push(listener)),
-            send: (wanted) => did.push(JSON.stringify(wanted)),
-          };
-          const el = document.createElement("div");
-          attnExplorables.novel_reader.render({ model, el });
-          el.querySelector(".attn-load").click();
-          const sent = attnExplorables.novel_reader.bytesOf(numbers), bytes = new Uint8Array(sent.length + 1);
-          bytes.set(sent, 1); // a view that does not begin where its buffer does
-          listening["msg:custom"].forEach((listener) => listener(about, [new DataView(bytes.buffer, 1)]));
-          await new Promise((resolve) => setTimeout(resolve));
-          el.querySelector(".attn-token").click();
-          return [did, [...el.querySelectorAll(".attn-token")].map((node) => node.textContent)];
-        }""",
-        [about, base64.b64encode(numbers).decode(), figure.state()],
-    )
-    assert found[0] == ['{"wanted":"novels"}', "token", "target", "save"]
+    brought = """async ({ el, did, tell }, about, numbers) => {
+      el.querySelector(".attn-load").click();
+      const sent = attnExplorables.novel_reader.bytesOf(numbers), bytes = new Uint8Array(sent.length + 1);
+      bytes.set(sent, 1); // a view that does not begin where its buffer does
+      tell("msg:custom", about, [new DataView(bytes.buffer, 1)]);
+      await new Promise((resolve) => setTimeout(resolve));
+      el.querySelector(".attn-token").click();
+      const told = did.filter((one) => one !== "get"), tokens = el.querySelectorAll(".attn-token");
+      return [told, [...tokens].map((node) => node.textContent)];
+    }"""
+    found = in_notebook(unloaded(), figure, brought, about, base64.b64encode(numbers).decode())
+    assert found[0] == [{"wanted": "novels"}, "set token", "set target", "save"]
     assert found[1] == [visible(token) for token in figure.tokens]
 
 

@@ -1,6 +1,5 @@
 """Sizes, counts and costs, against numbers worked out by hand and printed by others."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -125,40 +124,6 @@ def test_sizes_may_be_integers_of_numpy():
     config = TransformerConfig(**given)
     assert config == TransformerConfig(**SMALL, d_ff=0)
     assert all(type(getattr(config, name)) is int for name in (*given, "d_k"))
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, "7", True, np.bool_(True), np.int64(-1), np.float64(2)])
-def test_a_wrong_size_is_refused_by_name(wrong):
-    with pytest.raises(ValueError, match=f"n_heads must be a positive integer, but is {re.escape(repr(wrong))}"):
-        TransformerConfig(**{**SMALL, "n_heads": wrong})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"positions": "where"}, "positions must be one of learned, sinusoid, .* but is 'where'"),
-        ({"norm": "both"}, "norm must be one of pre, post, none, but is 'both'"),
-        ({"activation": "swiglu"}, "a gated MLP has no biases, but biases are 'all'"),
-        ({"activation": "swish"}, "but is 'swish'"),
-        ({"biases": True}, "biases must be one of all, mlp, qkv, none, but is True"),
-        ({"unembedding": "shared"}, "but is 'shared'"),
-        ({"n_heads": 5}, "n_heads must divide d_model, but 5 does not divide 12"),
-        ({"n_key_heads": 4}, "n_key_heads must divide n_heads, but 4 does not divide 6"),
-        ({"n_positions": None}, "learned positions need n_positions, but it is not given"),
-        ({"max_distance": 3}, "positions 'learned' have no max_distance, but it is 3"),
-        ({"positions": "relative", "max_distance": 0}, "max_distance must be a positive integer, but is 0"),
-        ({"positions": "rotary", "d_k": 5}, "rotary positions need an even d_k, but it is 5"),
-        ({"positions": "sinusoid", "d_model": 15, "d_k": 2}, "sinusoid positions need an even d_model, but it is 15"),
-        ({"window": 0}, "window must be a positive integer, but is 0"),
-        ({"rotary_base": 500.0}, "for rotary positions alone not 10000, but it is 500.0 with learned positions"),
-        ({"positions": "rotary", "rotary_base": 0}, "rotary_base is a number above 0, .* but it is 0 with rotary"),
-        ({"d_ff": -1}, "d_ff must be zero or a positive integer, but is -1"),
-        ({"n_token_types": -1}, "n_token_types must be zero or a positive integer, but is -1"),
-    ],
-)
-def test_what_contradicts_itself_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        TransformerConfig(**{**SMALL, **change})
 
 
 def test_the_two_rows_whose_heads_do_not_fill_the_width_give_other_counts_as_printed():

@@ -1,7 +1,7 @@
 """Figures: what is drawn is what was given."""
 
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,14 +34,15 @@ def ax():
     plt.close(figure)
 
 
-def light_of(colour):
-    """The relative luminance of a colour (WCAG 2)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
-    return np.dot([0.2126, 0.7152, 0.0722], linear)
+LUMINANCE = [0.2126, 0.7152, 0.0722]  # of red, green and blue (WCAG 2)
+
+
+def linear(colour):
+    return np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour])
 
 
 def contrast(one, other):
-    dark, light = sorted([light_of(one), light_of(other)])
+    dark, light = sorted(np.dot(LUMINANCE, linear(colour)) for colour in (one, other))
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -75,6 +76,29 @@ def test_a_number_can_be_read_on_the_strongest_cell_in_the_light_and_in_the_dark
         for name in names:
             cell = strength * np.array(as_rgb(theme[name])) + (1 - strength) * np.array(paper)
             assert contrast(cell, ink) >= 4.5, (name, theme["panel"])
+
+
+def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
+    """Colour vision deficiencies by the matrices of Machado et al. 2009, distances in CIELAB."""
+    deficiencies = [
+        np.eye(3),
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    ]
+
+    def lab(rgb):
+        xyz = [[0.4124, 0.3576, 0.1805], LUMINANCE, [0.0193, 0.1192, 0.9505]] @ np.clip(rgb, 0, 1)
+        xyz /= [0.95047, 1, 1.08883]
+        x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+        return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+    for theme in themes():
+        colours = [as_rgb(theme[role]) for role in ("query", "key", "value")]
+        assert min(contrast(colour, as_rgb(theme["panel"])) for colour in colours) >= 4.5
+        for matrix in deficiencies:
+            seen = [lab(matrix @ linear(colour)) for colour in colours]
+            assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 20
 
 
 def test_a_page_has_the_colours_of_the_figures():
@@ -149,20 +173,13 @@ def test_dots_stand_in_the_row_of_their_name_and_say_their_mean(ax):
     assert ax.get_legend_handles_labels()[1] == ["kind"]
 
 
-def test_a_range_reaches_from_its_lower_to_its_upper_bound(ax):
-    ranges({"one": (2, 1, 4), "two": (0, -1, 1)}, ax=ax)
-    (lines,) = ax.collections
-    assert [path.vertices.tolist() for path in lines.get_paths()] == [[[1, 0], [4, 0]], [[-1, 1], [1, 1]]]
-    assert [line.get_xdata().tolist() for line in ax.lines] == [[2], [0]]
-
-
-def test_the_number_of_a_range_stands_behind_its_upper_bound(ax):
+def test_a_range_reaches_from_its_lower_to_its_upper_bound_and_its_number_stands_behind_it(ax):
     ranges({"one": (2, 1, 4), "two": (0, -1, 1)}, ax=ax, color=["r", "b"], say="{:.1f}")
-    said = [text for text in ax.texts if text.get_text()]
-    assert [(text.get_text(), text.xy, text.get_color()) for text in said] == [
-        ("2.0", (4, 0), "r"),
-        ("0.0", (1, 1), "b"),
-    ]
+    lines = [path.vertices.tolist() for part in ax.collections for path in part.get_paths()]
+    assert lines == [[[1, 0], [4, 0]], [[-1, 1], [1, 1]]]
+    assert [line.get_xdata().tolist() for line in ax.lines] == [[2], [0]]
+    told = [(text.get_text(), text.xy, text.get_color()) for text in ax.texts if text.get_text()]
+    assert told == [("2.0", (4, 0), "r"), ("0.0", (1, 1), "b")]
 
 
 @pytest.mark.parametrize(("number", "said"), [(-0.123, "−0.12"), (-0.001, "0.00"), (0.0, "0.00"), (-10.0, "−10.00")])

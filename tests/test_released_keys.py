@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from released import BERT, GPT2, SIZES, finish, logits_of, params_of, post
+from released import BERT, GPT2, SIZES, logits_of, params_of, post, write
 
 from attn import decoder, encoder, softmax
 from attn_course.released import read_model
@@ -91,6 +91,10 @@ HEADER = {
     "attention.head_count": 6, "attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 0.02,
     "rope.freq_base": 77.0, "rope.dimension_count": 8, "vocab_size": 257,
 }  # fmt: skip
+ABOUT_TOKENS = {
+    "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm", "tokenizer.ggml.tokens": WORDS,
+    "tokenizer.ggml.token_type": [1] * 256 + [3], "tokenizer.ggml.merges": ["a a"], "tokenizer.ggml.eos_token_id": 256,
+}  # fmt: skip
 HEEDED = [  # what llama.cpp computes with
     {"attention.causal": False}, {"rope.scale_linear": 2.5}, {"rope.scaling.factor": 2.5}, {"rope.freq_base": 2.5},
     {"rope.scaling.attn_factor": 2.5}, {"attention.layer_norm_rms_epsilon": 2.5},
@@ -117,37 +121,23 @@ def gguf():
 def written(gguf, tmp_path):
     """Write a small random model as a GGUF file, with more in its header, or less."""
 
-    def write(kind, more=(), left_out=(), last=()):
+    def make(kind, more=(), left_out=()):
         rng, path = np.random.default_rng(0), tmp_path / "model.gguf"
-        writer = gguf.GGUFWriter(path, kind)
-        for name, value in {**HEADER, **dict(more)}.items():
-            if name not in left_out:
-                kinds = {
-                    bool: writer.add_bool,
-                    int: writer.add_uint32,
-                    float: writer.add_float32,
-                    str: writer.add_string,
-                }
-                kinds[type(value)](f"{kind}.{name}", value)
-        writer.add_tokenizer_model("gpt2")
-        writer.add_tokenizer_pre("smollm")
-        writer.add_token_list(WORDS)
-        writer.add_token_types([1] * 256 + [3])
-        writer.add_token_merges(["a a"])
-        writer.add_eos_token_id(256)
+        header = {name: value for name, value in {**HEADER, **dict(more)}.items() if name not in left_out}
         sizes = {"attn_q": (48, 48), "attn_k": (16, 48), "attn_v": (16, 48), "attn_output": (48, 48)}
         sizes |= {"ffn_gate": (37, 48), "ffn_up": (37, 48), "ffn_down": (48, 37), "attn_norm": (48,), "ffn_norm": (48,)}
         shapes = {f"blk.{i}.{name}.weight": size for i in range(2) for name, size in sizes.items()}
         if kind == "qwen2":
             shapes |= {f"blk.{i}.attn_{one}.bias": sizes[f"attn_{one}"][:1] for i in range(2) for one in "qkv"}
         shapes |= {"token_embd.weight": (257, 48), "output.weight": (257, 48), "output_norm.weight": (48,)}
-        finish(writer, (
-            (name, rng.normal(0, 0.3, size=shape).astype(np.float32) + name.endswith("norm.weight"))
-            for name, shape in {**shapes, **dict(last)}.items()
-        ))  # fmt: skip
+        arrays = {
+            name: rng.normal(0, 0.3, size=shape).astype(np.float32) + name.endswith("norm.weight")
+            for name, shape in shapes.items()
+        }
+        write(gguf, path, kind, header | ABOUT_TOKENS, arrays)
         return path
 
-    return write
+    return make
 
 
 TOKENS = np.random.default_rng(1).integers(256, size=60)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import tokenizers
-from released import finish, params_of, post
+from released import params_of, post, smollm2_in_tokenizers, write
 from test_released import HARD
 
 from attn_course.released import installed, open_gguf
@@ -29,10 +29,7 @@ def sentences():
     theirs.normalizer = norms.Sequence([norms.Prepend("▁"), norms.Replace(" ", "▁")])
     first = ["<unk>", "<s>", "</s>"]
     taught = [text for text in HARD * 3 if "\0" not in text and "<|" not in text]
-    theirs.train_from_iterator(
-        taught,
-        tokenizers.trainers.BpeTrainer(vocab_size=900, special_tokens=first),
-    )
+    theirs.train_from_iterator(taught, tokenizers.trainers.BpeTrainer(vocab_size=900, special_tokens=first))
     model = json.loads(theirs.to_str())["model"]
     learned = [word for word in sorted(model["vocab"], key=model["vocab"].get)[3:] if not word.startswith("<0x")]
     points = {"".join(pair): -float(number) for number, pair in reversed([*enumerate(model["merges"])])}
@@ -50,22 +47,17 @@ def llama_cpp_reads(xllamacpp, tmp_path):
 
     def make(kind, **said):
         path, zeros = tmp_path / "model.gguf", np.zeros((8, 8), np.float32)
-        writer = gguf.GGUFWriter(path, kind)
-        for name in ("block_count", "head_count", "head_count_kv"):
-            getattr(writer, f"add_{name}")(1)
-        for name in ("embedding_length", "feed_forward_length"):
-            getattr(writer, f"add_{name}")(8)
-        writer.add_context_length(128)
-        writer.add_layer_norm_rms_eps(1e-5)
-        add = {bool: writer.add_bool, int: writer.add_uint32, str: writer.add_string, list: writer.add_array}
-        for name, value in {**said, "bos_token_id": 1, "eos_token_id": 2}.items():
-            add[type(value)](f"tokenizer.ggml.{name}", value)
+        header = dict.fromkeys(("block_count", "attention.head_count", "attention.head_count_kv"), 1)
+        header |= {"embedding_length": 8, "feed_forward_length": 8, "context_length": 128}
+        header |= {"attention.layer_norm_rms_epsilon": 1e-5}
+        said |= {"bos_token_id": 1, "eos_token_id": 2}
+        header |= {f"tokenizer.ggml.{name}": value for name, value in said.items()}
         matrices = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
         arrays = {f"{name}.weight": zeros[0] for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")}
         arrays |= {f"blk.0.{name}.weight": zeros for name in matrices}
         arrays |= {f"blk.0.{name}.bias": zeros[0] for name in matrices[:3] if kind == "qwen2"}
         arrays["token_embd.weight"] = np.zeros((len(said["tokens"]), 8), np.float32)
-        finish(writer, arrays.items())
+        write(gguf, path, kind, header, arrays)
         server = xllamacpp.Server(params_of(xllamacpp, path, 128))
         return path, lambda text: post(server, "tokenize", content=text, add_special=True, parse_special=True)["tokens"]
 
@@ -97,20 +89,15 @@ def test_a_vocabulary_with_points_is_joined_as_llama_cpp_joins_it(more, sentence
 
 def test_a_folder_has_its_tokenizer_json(smollm2, tmp_path):
     _, _, ours = smollm2
-    whole = tokenizers.Tokenizer(
-        tokenizers.models.BPE({word: token for token, word in enumerate(ours.words)}, ours.joins)
-    )
-    cut = tokenizers.pre_tokenizers
-    whole.pre_tokenizer = cut.Sequence([cut.Digits(individual_digits=True), cut.ByteLevel(add_prefix_space=False)])
+    whole = smollm2_in_tokenizers(ours)
     whole.decoder = tokenizers.decoders.ByteLevel()
     whole.enable_truncation(3)
     whole.save(str(tmp_path / "tokenizer.json"))
     theirs, text = read_tokenizer(tmp_path), "The capital of France is Paris, 🙂."
     assert theirs.encode(text).tolist() == ours.encode(text).tolist()
     assert theirs.decode(theirs.encode(text)) == text
-    assert [theirs.decode([token]) for token in theirs.encode(text)] == [
-        ours.decode([one]) for one in ours.encode(text)
-    ]
+    for token in ours.encode(text):
+        assert theirs.decode([token]) == ours.decode([token])
 
 
 def test_what_is_not_known_is_refused(words, llama_cpp_reads, tmp_path):
@@ -118,9 +105,7 @@ def test_what_is_not_known_is_refused(words, llama_cpp_reads, tmp_path):
     with pytest.raises(ValueError, match="tokens must be from 0 to 49151, but there is 49152"):
         read_tokenizer(path).decode([3, 49152])
     path, _ = llama_cpp_reads("llama", model="gpt2", pre="tekken", **words)
-    with pytest.raises(
-        ValueError, match=r"not cut here as for a gpt2 tokenizer of the kind tekken: give a tokenizer\.json"
-    ):
+    with pytest.raises(ValueError, match="for a gpt2 tokenizer of the kind tekken: give a tokenizer"):
         read_tokenizer(path)
     with pytest.raises(FileNotFoundError, match=r"there is no tokenizer\.json in"):
         read_tokenizer(tmp_path)

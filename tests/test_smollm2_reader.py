@@ -15,8 +15,7 @@ from playwright.sync_api import Error
 from test_bytepairs import BYTES, JOINS, MADE, MARKS, SAID
 
 from attn import generate
-from attn_course.figures import FOLDER, SmolLM2Reader, light
-from attn_course.figures.base import read_source
+from attn_course.figures import FOLDER, SmolLM2Reader, joined, without_comments
 from attn_course.figures.smollm2_reader import answer, smollm2_scripts
 from attn_course.released_tokens import ByteTokenizer
 from attn_course.smollm2 import END, QUESTION, model_file
@@ -91,9 +90,8 @@ def test_the_page_finds_what_the_package_finds(ask, smollm2):
     ]
     for given in questions:
         found, (about, arrays) = ask(given), answer(*smollm2, **given)
-        assert [found[name] for name in ("tokens", "words", "gone", "shown", "isPlain")] == [
-            about[name] for name in ("tokens", "words", "gone", "shown", "isPlain")
-        ]
+        for name in ("tokens", "words", "gone", "shown", "isPlain"):
+            assert found[name] == about[name]
         near = 1e-3 if len(about["tokens"]) <= 32 else 0.02  # long texts are multiplied in 16 bits
         assert_allclose(found["lost"][:-1], about["lost"][:-1], atol=near, rtol=near)
         assert found["best"][0][:2] == about["best"][0][:2]
@@ -146,25 +144,6 @@ def test_a_stranger_makes_the_capital_of_france_tokyo(alive):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth") and page.said == []
 
 
-def test_a_wrong_a_cut_and_another_file_are_told_and_the_page_lives(with_model, unloaded, tmp_path):
-    page, file = unloaded(reader()), model_file()
-    page.locator("summary").click()
-    head = file.read_bytes()[:3_000_000]
-    name = head.index(b"general.architecture")
-    other = head.replace(b"llama.block_count\x04\0\0\0\x1e", b"llama.block_count\x04\0\0\0\x1f")
-    assert name and other != head
-    for told, content in {
-        "This file is not of the kind GGUF.": b"<html>not found</html>",
-        "The file is not whole.": head[:20_000],
-        "This file holds ": other,
-    }.items():
-        (tmp_path / "model.gguf").write_bytes(content)
-        page.locator("input[type=file]").set_input_files(tmp_path / "model.gguf")
-        page.get_by_text(told).wait_for()
-    page.locator("input[type=file]").set_input_files(file)
-    page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
-
-
 HEADER = {  # what is put before all that the file says, and what a page then tells of it
     ("llama.rope.scaling.factor", 6, struct.pack("<f", 2)): "is 2, and not as in SmolLM2-135M.",
     ("llama.rope.scale_linear", 6, struct.pack("<f", 2)): "is 2, and not as in SmolLM2-135M.",
@@ -174,6 +153,10 @@ HEADER = {  # what is put before all that the file says, and what a page then te
 }
 
 
+def open_file(page, path):
+    page.locator("input[type=file]").set_input_files(path)
+
+
 def with_more(head, name, kind, value):
     """Return the beginning of a GGUF file that says one thing more, first of all."""
     version, n_arrays, n_said = struct.unpack_from("<IQQ", head, 4)
@@ -181,42 +164,38 @@ def with_more(head, name, kind, value):
     return head[:4] + struct.pack("<IQQ", version, n_arrays, n_said + 1) + said + head[24:]
 
 
-def open_file(page, path):
-    page.locator("input[type=file]").set_input_files(path)
-
-
-def test_what_a_rewritten_file_says_is_heeded_or_refused(with_model, unloaded, tmp_path):
-    page, path = unloaded(reader()), tmp_path / "model.gguf"
+def test_what_a_wrong_a_cut_and_a_rewritten_file_says_is_told_and_the_page_lives(with_model, unloaded, tmp_path):
+    page, path, file = unloaded(reader()), tmp_path / "model.gguf", model_file()
     page.locator("summary").click()
-    head = model_file().read_bytes()[:3_000_000]
-    groups, of = b"llama.attention.head_count_kv", b"blk.0.attn_q.weight"
-    changed = {
-        "This file holds ": (groups + struct.pack("<II", 4, 3), groups + struct.pack("<IIQ30I", 9, 4, 30, *[3] * 30)),
-        "blk.0.attn_q.weight is missing, and": (of, of.replace(b"g", b"_")),
-        "blk.0.attn_q.weight is 576,576 of type 2, and": (
-            of + struct.pack("<IQQI", 2, 576, 576, 3),
-            of + struct.pack("<IQQI", 2, 576, 576, 2),
-        ),
-        "The file is not whole.": (b"", b""),
-    }
-    files = {told: head.replace(*pair, 1) for told, pair in changed.items()}
-    assert [*files.values()].count(head) == 1
-    more = {f"{name} {told}": with_more(head, name, *rest) for (name, *rest), told in HEADER.items()}
-    for told, content in (files | more).items():
+    head = file.read_bytes()[:3_000_000]
+    layers, groups, of = b"llama.block_count", b"llama.attention.head_count_kv", b"blk.0.attn_q.weight"
+    sizes = struct.pack("<IQQ", 2, 576, 576)
+    changed = [
+        ("This file holds ", layers + struct.pack("<II", 4, 30), layers + struct.pack("<II", 4, 31)),
+        ("This file holds ", groups + struct.pack("<II", 4, 3), groups + struct.pack("<IIQ30I", 9, 4, 30, *[3] * 30)),
+        ("blk.0.attn_q.weight is missing, and", of, of.replace(b"g", b"_")),
+        ("blk.0.attn_q.weight is 576,576 of type 2, and", of + sizes + b"\3\0\0\0", of + sizes + b"\2\0\0\0"),
+    ]
+    assert all(old in head for _, old, _ in changed)
+    files = [(told, head.replace(old, new, 1)) for told, old, new in changed]
+    files += [("The file is not whole.", head), ("The file is not whole.", head[:20_000])]
+    files += [(f"{name} {told}", with_more(head, name, *rest)) for (name, *rest), told in HEADER.items()]
+    for told, content in files:
         path.write_bytes(content)
         open_file(page, path)
         page.get_by_text(told).wait_for()
         open_file(page, FOLDER / "common.js")
         page.get_by_text("This file is not of the kind GGUF.").wait_for()
+    open_file(page, file)
+    page.locator(".attn-nexts").first.get_by_text("0.773").wait_for(timeout=120_000)
 
 
 def test_a_file_with_another_alignment_and_longer_numbers_is_the_same_model(with_model, unloaded, tmp_path):
     gguf, page, content = pytest.importorskip("gguf"), unloaded(reader()), model_file().read_bytes()
     file = gguf.GGUFReader(model_file())
     last = file.tensors[-1].field
-    head = with_more(
-        content[: last.offset + sum(part.nbytes for part in last.parts)], "general.alignment", 4, b"\x80\0\0\0"
-    )
+    head = content[: last.offset + sum(part.nbytes for part in last.parts)]
+    head = with_more(head, "general.alignment", 4, b"\x80\0\0\0")
     layers = b"llama.block_count"
     head = head.replace(layers + struct.pack("<II", 4, 30), layers + struct.pack("<IQ", 10, 30))
     (tmp_path / "model.gguf").write_bytes(head + b"\0" * (-len(head) % 128) + content[file.data_offset :])
@@ -231,7 +210,7 @@ def test_a_page_cuts_a_text_into_bytes_where_python_does(marks, unloaded):
     ours = ByteTokenizer(words, JOINS, marks)
     said = {"tokens": words, "merges": [" ".join(pair) for pair in JOINS]}
     said["token_type"] = [4 if word == "<é>" else 3 if word in marks else 1 for word in words]
-    source = read_source("engines/bytepairs.js", "engines/smollm2.js")
+    source = joined(FOLDER / "engines/smollm2.js")
     call = f"""([said, texts]) => {{
         const self = {{}};
         const byteTokenizer = (() => {{ {source}; return byteTokenizer; }})();
@@ -284,15 +263,15 @@ def test_a_bar_that_is_pressed_while_the_model_reads_writes_nothing_and_another_
     assert page.said == []
 
 
-def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_forgotten(browser, with_model, tmp_path):
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
+def test_over_http_the_model_comes_once_and_what_was_kept_of_another_file_is_forgotten(
+    browser, with_model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     figure = reader()._repr_mimebundle_()[0]["text/html"]
     html = f"<!doctype html><meta charset=utf-8><main>{figure}</main><script defer src=explorables.js></script>"
     (with_model / "kept.html").write_text(html, encoding="utf-8")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=with_model))
+    files = functools.partial(http.server.SimpleHTTPRequestHandler, directory=with_model)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), files)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     # A profile on the disk, as a reader has one: in memory a browser that is short of it may drop what it keeps.
     start = functools.partial(browser.browser_type.launch_persistent_context, tmp_path, executable_path=find_chromium())
@@ -328,9 +307,8 @@ def test_a_book_without_the_model_says_so(unloaded, beside, tmp_path):
         pytest.skip("the model is there")
     press(page, "Load SmolLM2 (98 MB)")
     page.get_by_text("Beside the pages of the book, the folder _static should hold smollm2.js.").wait_for()
-    (beside / "smollm2.js").write_text(
-        f"window.attnSmollm2 = {json.dumps({'source': '', 'wasm': '', 'size': 0, 'parts': 0})};", encoding="utf-8"
-    )
+    nothing = "window.attnSmollm2 = { source: '', wasm: '', size: 0, parts: 0 };"
+    (beside / "smollm2.js").write_text(nothing, encoding="utf-8")
     press(page, "Load SmolLM2 (98 MB)")
     page.get_by_text("This copy of the book does not hold the model. Choose its file.").wait_for()
     (beside / "smollm2.js").unlink()
@@ -352,6 +330,6 @@ def test_in_jupyterlab_the_kernel_answers(smollm2, monkeypatch):
 
 
 def test_all_code_that_runs_the_model_is_small():
-    name, text = next(iter(smollm2_scripts(light)))
+    name, text = next(iter(smollm2_scripts(without_comments)))
     assert name == "smollm2.js" and len(gzip.compress(text.encode())) < 10_000
     assert np.frombuffer((FOLDER / "engines" / "smollm2.wasm").read_bytes()[:4], np.uint32)[0] == 0x6D736100

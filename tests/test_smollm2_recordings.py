@@ -57,6 +57,9 @@ def test_the_capital_of_france_comes_out_again(model):
 def test_it_and_the_colour_read_at_the_noun_come_out_again(model):
     assert np.mean(creature.readable(model, SENTENCES["creature"]["frames"][:3])[1:4]) > 0.8
     assert_allclose(creature.it(model)["effect"], FOUND["it"]["effect"], atol=0.02)
+    colours = np.array([model.word(colour) for colour in SENTENCES["creature"]["colours"]])
+    of_a_door = np.mean(creature.effects_of_a_door(model, colours))
+    assert abs(of_a_door - FOUND["creature"]["effect, a door is asked about"][0]) < 0.02
 
 
 def test_keys_have_the_cosines_that_were_recorded(model):

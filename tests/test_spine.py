@@ -49,13 +49,7 @@ def test_minutes_are_those_of_words_guesses_and_cells():
             markdown("## Questions"),
             code("questions", [questions], tags=["hide-input"]),
             markdown("## Exercises\n\n" + "word " * 1000),
-            markdown(
-                "## Summary\n\n"
-                + "word " * 71
-                + "\n\n*From the side paths:*\n\n"
-                + "word " * 300
-                + "\n\n**Next:** two."
-            ),
+            markdown(f"## Summary\n\n{'word ' * 71}\n\n*From the side paths:*\n\n{'word ' * 300}\n\n**Next:** two."),
         ]
     )
     assert list(spine.sections(notebook)) == ["", "Two", "Questions", "Exercises", "Summary"]
@@ -97,17 +91,13 @@ def test_a_page_folds_its_side_paths_and_nothing_else_and_says_how_long_it_takes
     assert f"about {on_the_spine} minutes" in told and (f"{aside} more for side paths" in told) == bool(aside)
 
 
-def test_a_link_to_a_side_path_opens_it(visit, book):
+def test_a_link_to_a_side_path_opens_it_and_paper_shows_all(visit, book):
     page = visit((book / page_of("queries_keys_values")).as_uri(), folded=True)
     fold = page.locator("section#the-cloth > details.attn-side")
+    page.emulate_media(media="print")
+    assert fold.locator(".cell").first.is_visible() and not fold.locator("summary").first.is_visible()
+    page.emulate_media(media="screen")
     assert not fold.evaluate("fold => fold.open")
     page.evaluate("location.hash = '#the-cloth'")
     page.wait_for_function("document.querySelector('#the-cloth > details').open")
     assert fold.locator(".cell").first.is_visible()
-
-
-def test_paper_shows_what_is_folded(visit, book):
-    page = visit((book / page_of("queries_keys_values")).as_uri(), folded=True)
-    page.emulate_media(media="print")
-    assert page.locator("section#the-cloth .cell").first.is_visible()
-    assert not page.locator("details.attn-side > summary").first.is_visible()

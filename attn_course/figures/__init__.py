@@ -6,17 +6,18 @@ so that the figure needs no kernel; the class holds the same state as traits, wh
 
 from attn_course.figures.ask_share_receive import AskShareReceive as AskShareReceive
 from attn_course.figures.ask_three_times import AskThreeTimes as AskThreeTimes
-from attn_course.figures.base import FOLDER as FOLDER
-from attn_course.figures.base import read_source as read_source
-from attn_course.figures.bundle import brought_scripts as brought_scripts
 from attn_course.figures.bundle import figure_scripts as figure_scripts
-from attn_course.figures.bundle import light as light
+from attn_course.figures.bundle import scripts_on_request as scripts_on_request
 from attn_course.figures.bundle import shared_script as shared_script
+from attn_course.figures.bundle import without_comments as without_comments
 from attn_course.figures.cost import CostExplorer as CostExplorer
 from attn_course.figures.formula_parts import FormulaParts as FormulaParts
 from attn_course.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn_course.figures.guess import Guess as Guess
 from attn_course.figures.guess import answer_to as answer_to
+from attn_course.figures.joined import FOLDER as FOLDER
+from attn_course.figures.joined import joined as joined
+from attn_course.figures.joined import read_source as read_source
 from attn_course.figures.mask import MaskExplorer as MaskExplorer
 from attn_course.figures.news import NewsExplorer as NewsExplorer
 from attn_course.figures.norm import NormExplorer as NormExplorer

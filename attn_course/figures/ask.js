@@ -1,5 +1,9 @@
 // What the pictures of asking share: how one query attends, and the arrow among the keys that the reader drags.
 
+import {
+  dot, drawing, element, format, handle, lettering, planeArrow, pressable, put, softmax, sum,
+} from "./common.js";
+
 const PICTURE_WIDTH = 320;
 const EDGE = [3, 2.2]; // how far a query goes in the plane, across and down; up it goes to 2.9
 
@@ -118,3 +122,4 @@ function colouredLine() {
   return { row, set };
 }
 
+export { ask, askPicture, coloured, colouredLine, divisorOf, inside, line, pair, percent, PICTURE_WIDTH, pull, scene };

@@ -1,6 +1,14 @@
 // Ask, share, receive: the one picture of attention. A query as an arrow that the reader turns, how far along it each key
 // lies, ribbons as wide as the weights, and values that pull the output. Chapters add one thing each.
 
+import {
+  alike, box, button, choice, dot, drawing, element, figure, format, gliding, largest, lettering, planeArrow,
+  pressable, put, slider, sum, tween,
+} from "./common.js";
+import {
+  ask, askPicture, coloured, colouredLine, divisorOf, inside, line, pair, percent, PICTURE_WIDTH, pull, scene,
+} from "./ask.js";
+
 const SHARE_HEIGHT = 170, RECEIVE_HEIGHT = 164;
 const TABLE = { left: 44, zero: 66, bars: 20, percent: 150, ribbon: 156, end: 268 }; // where in the middle picture things stand
 const STEPS = 160, RATE = 0.08, DROPS = 30;

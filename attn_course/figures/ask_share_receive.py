@@ -46,8 +46,6 @@ class AskShareReceive(Explorable):
         Figures of a page that have the same word here have the same arrow; "" for none.
     """
 
-    _builds_on = ("ask.js",)
-
     tokens = Words("n")
     asker = Unicode()
     q = Shaped("2")

@@ -1,5 +1,8 @@
 // Three heads ask the same words, each with a query and keys of its own; what they receive is added to the word.
 
+import { box, drawing, element, figure, gliding, planeArrow, put } from "./common.js";
+import { ask, askPicture, pair, percent, scene } from "./ask.js";
+
 const HEAD = 220; // how wide the picture of a head is
 const SUM = { height: 176, unit: 52, origin: [146, 135] }; // the picture in which the outputs are added
 const PLAIN = { temperature: 1, d_k: 2, scaled: true };

@@ -26,8 +26,6 @@ class AskThreeTimes(Explorable):
         Keys and values of the words in each head, the values after the output matrix, so that they can be added.
     """
 
-    _builds_on = ("ask.js",)
-
     tokens = Words("n")
     asker = Unicode()
     heads = Words("h")

@@ -3,28 +3,15 @@
 import json
 import reprlib
 from html import escape
-from pathlib import Path
-from textwrap import indent
 
 import anywidget
 import numpy as np
 import traitlets
 
 from attn_course.digits import significant
+from attn_course.figures.joined import FOLDER, joined, read_source
 
-FOLDER = Path(__file__).parent
 DTYPES = {float: "numbers", bool: "True and False"}
-
-
-def read_source(*names):
-    """Return the text of files of this folder, one after the other."""
-    return "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
-
-
-def as_function(name, file):
-    """Return a module of this folder as one function, whose text can make a worker."""
-    body, _, exports = read_source(file).rpartition("export ")
-    return f"function {name}() {{\n{indent(body + 'return ' + exports, '  ')}}}\n"
 
 
 def listed(tokens, weights, digits):
@@ -142,13 +129,12 @@ class Number(traitlets.Float):
 class Explorable(anywidget.AnyWidget):
     """Base class: a widget that also shows itself as HTML where no kernel runs.
 
-    The `_name` of a figure is that of its module and of its JavaScript; it says the files that this builds on besides
-    common.js. Its traits are what it shows, in the order of its positional arguments. They are checked together, after
-    each change or at the end of a `with figure.hold_trait_notifications():`; a change that does not fit is taken back.
+    The `_name` of a figure is that of its module and of its JavaScript. Its traits are what it shows, in the order of
+    its positional arguments. They are checked together, after each change or at the end of a `with
+    figure.hold_trait_notifications():`; a change that does not fit is taken back.
     """
 
     _css = read_source("figures.css")
-    _builds_on = ()
     _brings = ()  # what a page of the book brings only when the reader asks
     _on_request = ()  # traits that a page of the book brings only when the reader asks
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the names of its traits, for its JavaScript
@@ -162,8 +148,7 @@ class Explorable(anywidget.AnyWidget):
             for trait in traits.values():
                 trait.tag(sync=True)
             cls._shown = list(traits)
-            cls._source = read_source(*cls._builds_on, f"{cls._name}.js")
-            cls._esm = "".join([read_source("common.js"), *cls._brings, cls._source])
+            cls._esm = "".join([*cls._brings, joined(FOLDER / f"{cls._name}.js")])
             cls._fits = traitlets.validate(*traits)(Explorable._check_together)
         super().__init_subclass__(**kwargs)
 

@@ -281,11 +281,11 @@ function barRow(className, front) {
     value.textContent = text;
   };
   // Mark what the bar showed before; null takes the mark away.
-  const haunt = (share) => {
-    bar.classList.toggle("attn-haunted", share !== null);
+  const showBefore = (share) => {
+    bar.classList.toggle("attn-showBeforeed", share !== null);
     bar.style.setProperty("--attn-was", share);
   };
-  return { row: box(className, front, bar, value), set, haunt };
+  return { row: box(className, front, bar, value), set, showBefore };
 }
 
 // The bar of a long number.
@@ -587,7 +587,7 @@ function alike(one, other) {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-// The life of a figure, as anywidget and mount.js start it, whose model says by `shown` what its state is called. `build` is given the means to draw, to report, and to read and change the state; it returns what shows a state
+// The life of a figure, as anywidget and mount.js start it, whose model says by `shown` what its state is called. `build` is given the tools to draw, to report, and to read and change the state; it returns what shows a state
 // in what it drew, beside the state before the reader's last move (null where that changed nothing), whose ghost may stay.
 // It is called again when something has changed that is `fixed` there. A page of the book gives `addressOf` by chapter, and `load`.
 function figure({ label, fixed = () => [], build }) {
@@ -606,20 +606,28 @@ function figure({ label, fixed = () => [], build }) {
       const state = read();
       const now = JSON.stringify(fixed(state));
       if (now !== drawn) {
-        update = keepingFocus(root, () => build(means));
+        update = keepingFocus(root, () => build(tools));
         before = null;
       }
       drawn = now;
       const moved = before && names.some((name) => !alike(before[name], state[name]));
       update(state, moved ? before : null);
-      means.retell();
+      tools.retell();
     };
     const reset = button("attn-button", "Start again", () => {
       drawn = null; // what was typed and refused goes as well
       change(start);
       show();
     });
-    const means = { start, read, change, reset, draw, addressOf, model, load, ...reporter() };
+    const tools = { start, read, change, reset, draw, addressOf, model, load, ...reporter() };
     return follow(model, names, show);
   };
 }
+
+export {
+  alike, arcs, barRow, box, button, bytesOf, caption, choice, chooser, control, cosine, countedBar, dot, dotInWords,
+  drawing, drawnArrow, element, factor, figure, figureRoot, fill, folded, follow, format, gliding, grid, grouped,
+  handle, heading, invitation, keepingFocus, largest, lettering, likeliest, mapTable, movingScene, planeArrow, player,
+  pressable, put, sceneWidth, scrolling, sentence, slice, slider, smallMap, softmax, sum, tableOf, tween, twoPlaces,
+  typeset, visible, wordField,
+};

@@ -1,6 +1,11 @@
 // The cost explorer: what a text of n tokens asks of a model in memory, as areas of one scale. The reader pulls the
 // corner of the square of patterns, and the edge of the strip of keys and values. Two bytes per number, as is usual.
 
+import {
+  box, caption, choice, countedBar, drawing, figure, format, gliding, grid, grouped, handle, heading, largest,
+  movingScene, put, tableOf,
+} from "./common.js";
+
 const BYTES = 2;
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const STAGE = 320; // units of the drawing

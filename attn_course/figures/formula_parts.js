@@ -1,5 +1,7 @@
 // A formula whose parts answer when they are pressed.
 
+import { button, drawing, element, figure } from "./common.js";
+
 // A part as it is set: a letter alone in italics, raised and lowered ones in their places, and a root with its bar.
 function setMath(text) {
   return text.split(/(√\S+|[ᵀₖ]|(?<!\p{L})\p{L}(?!\p{Ll}))/u).map((part, i) => {

@@ -1,6 +1,11 @@
 // The gauge explorer: keys are stretched along their first entry and queries shrunk along it, by the head of an arrow. No
 // score moves, but the cosine of two keys does, and that of two queries.
 
+import {
+  box, caption, cosine, dot, drawing, drawnArrow, figure, fill, format, gliding, grid, handle, heading,
+  largest, lettering, likeliest, movingScene, put, scrolling, tableOf,
+} from "./common.js";
+
 // Stretch the first entry of each query by a factor, and shrink that of each key by the same.
 function regauge({ Q, K, power }) {
   const factor = 2 ** power;

@@ -1,5 +1,7 @@
 // A guess: the reader is asked before a result, and told how near it was once the chapter has computed it.
 
+import { box, button, element, figureRoot, follow, format, slider, tween, typeset } from "./common.js";
+
 const NEAR = { share: 0.05, factor: 1.25 }; // so close counts as right: on a scale, on a log scale
 
 // A choice as a reader's browser keeps it, and as it is shown: what stands between two asterisks is stressed.

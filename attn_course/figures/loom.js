@@ -2,6 +2,9 @@
 // strips of coloured cells beside it, weights are ribbons from thread to thread, and above stand the likeliest next words.
 // What is drawn stays the same from step to step, so that the eye can follow it.
 
+import { drawing, format, pressable, put, sum } from "./common.js";
+import { at, rowOf } from "./engines/machine.js";
+
 const WIDE = { width: 640, gutter: 68, pitch: 14, between: 68, inset: 12 };
 const NARROW = { width: 340, gutter: 56, pitch: 16, between: 78, inset: 7 };
 const NARROWEST = 480; // the stage is narrow up to this width, in pixels
@@ -430,3 +433,5 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
 
   return { stage, show, fly, light };
 }
+
+export { lengthsOf, loomOf, mostOf, range, shownAt, stageOf, timesOf };

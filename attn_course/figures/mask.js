@@ -2,6 +2,10 @@
 // presses single pairs, drags the edge of a staircase or chooses a mask, and whether a score is hidden before softmax or a
 // weight after it.
 
+import {
+  box, button, choice, drawing, figure, format, grid, handle, heading, put, softmax, sum, tableOf, wordField,
+} from "./common.js";
+
 const MOST_MASKED_WORDS = 8;
 
 const MASKS = {

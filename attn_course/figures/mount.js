@@ -1,5 +1,8 @@
 // Brings the explorables of a page without a kernel to life; stands in for the model that a notebook would give them.
 
+import * as shared from "./common.js";
+import { element } from "./common.js";
+
 function standInModel(state) {
   const listeners = {};
   return {

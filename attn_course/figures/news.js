@@ -2,6 +2,10 @@
 // line. Above it, a recurrent network hands the news on and loses a share at each word; below, attention takes it in one
 // jump, and the words between only compete for the weight.
 
+import {
+  box, button, drawing, figure, format, grouped, handle, movingScene, put, sceneWidth, slider, tween,
+} from "./common.js";
+
 const FARTHEST = 40;
 
 function arrive({ keeps, score, distance }) {

@@ -1,6 +1,10 @@
 // The norm: a vector before and after layer norm. The reader moves an entry, or all of them by their mean or by their
 // standard deviation, and sees which of it is still seen afterwards.
 
+import {
+  box, button, caption, drawing, figure, format, gliding, handle, lettering, put, sum,
+} from "./common.js";
+
 function meanOf(x) {
   return sum(x) / x.length;
 }

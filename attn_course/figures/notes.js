@@ -1,6 +1,11 @@
 // The notes as a square: pairs of a key and a value are written into one matrix, by one of three rules. The reader writes
 // one after the other, and asks for each how well it is still read.
 
+import {
+  box, button, caption, choice, cosine, countedBar, dot, drawing, figure, format, gliding, largest, put, slider,
+  softmax, sum, tableOf,
+} from "./common.js";
+
 const GATE = 0.8, SHARP = 40; // what the notes are multiplied by under that rule, and the scores of attention
 const RULES = {
   sum: "Each pair is added.",

@@ -1,5 +1,14 @@
 // The novel reader: language models of a million parameters that read the reader's own text. Each is loaded on request.
 
+import {
+  alike, box, button, bytesOf, choice, chooser, drawing, element, figure, folded, format, grid, heading, invitation,
+  largest, likeliest, scrolling, slider, softmax, sum, tableOf, visible,
+} from "./common.js";
+import { at } from "./engines/machine.js";
+import { firstRead } from "./engines/bytepairs.js";
+import { addedTo, asInNovels, modelOf, readEarly, readTokens, tokenizerOf } from "./reading.js";
+import { doing, LISTS, nextBars, onceThere, ownText, quoted, tokenStrip } from "./tokens.js";
+
 const SHOWN = 8; // tokens whose probability is shown
 const TURN = 40; // tokens that are written in one go
 const MODELS = { novels: "that read six novels", copying: "that also learned to copy" };

@@ -76,8 +76,6 @@ class NovelReader(Explorable):
         The token to whose logit heads and MLPs are said to add; default: the likeliest, -1.
     """
 
-    _builds_on = ("engines/machine.js", "engines/bytepairs.js", "reading.js", "tokens.js")
-
     texts = Words("n_texts")
     tokens = traitlets.List(traitlets.Int())
     token = traitlets.Int(0)

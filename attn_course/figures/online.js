@@ -1,6 +1,8 @@
 // Softmax without the whole row: scores come one by one, and three things are kept. Where a new largest score comes,
 // all that was summed before is scaled down.
 
+import { box, drawing, figure, format, gliding, handle, player, put, } from "./common.js";
+
 const WIDE = 340;
 
 // What is kept after each of the first scores: the largest m, the sum t and the mixture o, both with m subtracted.

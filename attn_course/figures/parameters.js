@@ -2,6 +2,11 @@
 // is, part by part. The reader pulls at the tower, takes one of the listed models or sets sizes; counts are exact, so
 // they are BigInts.
 
+import {
+  box, caption, choice, control, drawing, element, figure, format, gliding, grid, grouped, handle, heading, lettering,
+  put, sum, tableOf, typeset,
+} from "./common.js";
+
 const SIZES = ["d_model", "n_heads", "n_key_heads", "d_k", "n_layers", "vocab_size", "n_positions", "d_ff"];
 const OPTIONS = {
   biases: "biases", norms: "norms", rms: "norms without a mean", gated: "gated MLPs", positions: "table of positions",

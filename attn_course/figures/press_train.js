@@ -1,6 +1,10 @@
 // Press Train: a small transformer learns in the page, on the seed's own rows. The reader holds heads to a rule,
 // switches them off, forbids looks, and sees patterns, loss and share right change. What trains is trainer.js.
 
+import {
+  box, button, choice, control, drawing, element, figure, folded, format, grouped, smallMap, sum,
+} from "./common.js";
+
 const NUMBERS = { // a field each: what it is called, and its bounds
   layers: ["layers", 1, 3], heads: ["heads per layer", 1, 8], rate: ["learning rate", 0, 1],
   steps: ["steps", 10, 5000], seed: ["seed", 0, 2 ** 32 - 1],

@@ -5,7 +5,8 @@ import traitlets
 
 from attn.interventions import head_names
 from attn.parameters import TransformerConfig, flat, nested, shapes
-from attn_course.figures.base import Explorable, Number, as_function, check_heads, check_range
+from attn_course.figures.base import Explorable, Number, check_heads, check_range
+from attn_course.figures.joined import as_function
 
 RULES = ["one back", "itself", "the first"]
 TRAINER = as_function("attnTrainer", "engines/trainer.js")

@@ -1,5 +1,9 @@
 // A language model of a million parameters, read from bytes: what it makes of a text, and what is done to its heads.
 
+import { dot, softmax, sum } from "./common.js";
+import { at, columnSums, KINDS, matrix, matrixFrom, rowOf, runMachine, spread, timesRows } from "./engines/machine.js";
+import { joined } from "./engines/bytepairs.js";
+
 // The model from its description and its bytes: matrices of numbers in place of rounded ones.
 function modelOf(about, bytes) {
   let place = 0;
@@ -115,3 +119,5 @@ function addedTo({ params, config }, read, place, token) {
   return Object.fromEntries(Object.entries(read.written).map(([name, rows]) =>
     [name, dot(rows[place], towards.map((entry) => entry - level)) / deviation]));
 }
+
+export { addedTo, asInNovels, modelOf, readEarly, readTokens, tokenizerOf };

@@ -1,6 +1,11 @@
 // The rotary explorer: one pair of a query and of a key, turned by their positions. The reader moves either word along a
 // line, or both, and sees that the angle between them, and the score, follow the distance alone.
 
+import {
+  box, caption, dot, drawing, drawnArrow, figure, format, gliding, lettering, movingScene, put, slice, slider,
+  twoPlaces,
+} from "./common.js";
+
 function turnPair([x, y], angle) {
   return [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)];
 }

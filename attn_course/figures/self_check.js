@@ -1,5 +1,7 @@
 // Questions with answers to choose from. Every choice is explained at once, and another one may follow.
 
+import { box, button, caption, element, figure, typeset } from "./common.js";
+
 function build({ read, change, draw }) {
   const { questions } = read();
   const tally = caption("");

@@ -2,6 +2,13 @@
 // becomes of that if heads are switched off or hand over what they mix in another text. In a page of the book a worker runs
 // it (smollm2.js), in JupyterLab the package.
 
+import {
+  box, button, bytesOf, choice, chooser, control, element, figure, folded, format, grid, invitation, largest,
+  likeliest, sum, visible,
+} from "./common.js";
+import { headOf, MANY, placeOf, restOf, wallOf, waysOf, workOf, WORKS } from "./windows.js";
+import { doing, LISTS, nextBars, onceThere, ownText, quoted, tokenStrip } from "./tokens.js";
+
 const TURN = 60; // tokens that are written in one go
 const PART = 2 ** 21; // bytes of a file that are read at a time
 const DONE = { off: "writes nothing", itself: "looks only at itself", exchanged: "hands over what it mixes in the second text" };

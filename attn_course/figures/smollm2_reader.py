@@ -12,7 +12,8 @@ from attn.attention import softmax
 from attn.generation import Cache
 from attn.interventions import Forbid, ReplaceMixtures, Trace, named_head, switch_off
 from attn.transformer import decoder
-from attn_course.figures.base import FOLDER, Explorable, check_heads, read_source
+from attn_course.figures.base import Explorable, check_heads
+from attn_course.figures.joined import FOLDER, joined
 from attn_course.figures.novel_reader import first_read
 from attn_course.smollm2 import HEADS, QUESTION, model_file, read_smollm2
 
@@ -22,12 +23,12 @@ DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
 
 
-def smollm2_scripts(light):
+def smollm2_scripts(shorten):
     """Yield the names and texts of the scripts that run the model in a page, and where it is installed, of those that
-    hold it; a page opened from a file can load no other. `light` makes a script short."""
+    hold it; a page opened from a file can load no other. `shorten` drops comments."""
     file = model_file()
     size = file.stat().st_size if file else 0
-    source = light(read_source("engines/bytepairs.js", "engines/smollm2.js"))
+    source = shorten(joined(FOLDER / "engines/smollm2.js"))
     wasm = base64.b64encode((FOLDER / "engines" / "smollm2.wasm").read_bytes()).decode()
     brought = {"source": source, "wasm": wasm, "size": size, "parts": -(-size // PART)}
     yield "smollm2.js", f"window.attnSmollm2 = {json.dumps(brought)};\n"
@@ -64,8 +65,6 @@ class SmolLM2Reader(Explorable):
     forbidden : list of (str, int, int)
         A head, the token that asks and the one at which it may not look.
     """
-
-    _builds_on = ("windows.js", "tokens.js")
 
     texts = traitlets.List(traitlets.List(traitlets.Unicode(), minlen=2, maxlen=2), minlen=1)
     text = traitlets.Unicode()

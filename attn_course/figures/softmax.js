@@ -2,6 +2,11 @@
 // takes by the end, and as one bar of length 1 that the words divide. With `knobs`, the words stand on the curve of eˣ too,
 // which shows what a temperature does and what a number that is added to every score does not.
 
+import {
+  box, drawing, figure, format, gliding, handle, largest, likeliest, movingScene, put, sceneWidth, slider,
+  softmax, sum, wordField,
+} from "./common.js";
+
 const MOST_WORDS = 10;
 const BOUND = 5; // of the scores, below and above zero
 

@@ -1,6 +1,10 @@
 // Softmax backward as areas: a column is as wide as a weight and as high as the gradient there, and what lies between
 // it and the average of all, weighted, is the gradient at the score. The reader pulls the columns up and down.
 
+import {box, button, caption, dot, drawing, figure, fill, format, gliding, grid, handle, heading, largest,
+  movingScene, put, slider, softmax, tableOf,
+} from "./common.js";
+
 const ACROSS = 380;
 const REACH = 3; // of the gradient, both ways
 const ZERO = 130;

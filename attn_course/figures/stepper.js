@@ -2,6 +2,14 @@
 // its way back. A thread for each word runs upward, vectors are strips of coloured cells on it, weights are ribbons
 // between threads. A strip opens its numbers: each shows the sum that made it, lights what went in, and can be changed.
 
+import {
+  box, button, choice, chooser, dot, dotInWords, element, factor, figure, folded, format, grid, heading, largest,put, slider, sum, tableOf, wordField,
+} from "./common.js";
+import {
+  at, KINDS, matrixFrom, matrixOf, passedOn, rowOf, runBack, runMachine, spread, transposed, 
+} from "./engines/machine.js";
+import { lengthsOf, loomOf, mostOf, range, shownAt, stageOf, timesOf } from "./loom.js";
+
 const WIDEST = 8; // an array of more columns is shown turned over
 
 const AXES = { // what the tables call them

@@ -49,8 +49,6 @@ class SentenceStepper(Explorable):
         "layer 1 / attention / W_Q / 0", a row, a column, and the number.
     """
 
-    _builds_on = ("engines/machine.js", "loom.js")
-
     params = traitlets.Dict()
     config = traitlets.Dict()
     words = Words("n_words")

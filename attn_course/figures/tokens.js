@@ -1,6 +1,8 @@
 // What the two readers share: a text as tokens that are pressed, bars of what comes next, a text of the reader's own, and
 // what is done to heads.
 
+import { barRow, box, button, element, format, keepingFocus, visible } from "./common.js";
+
 const LISTS = ["off", "itself", "exchanged"]; // of heads in the state, by what is done to them
 const quoted = (word) => `“${visible(word)}”`;
 
@@ -60,7 +62,7 @@ function nextBars(count, onPress) {
     found.forEach(([word, share, was], i) => {
       bars[i].press.textContent = visible(word);
       bars[i].set(share, was === null ? format(share, 3) : `${format(share, 3)}, was ${format(was, 3)}`);
-      bars[i].haunt(was);
+      bars[i].showBefore(was);
     });
     following.classList.toggle("attn-compared", found[0][2] !== null);
   };
@@ -78,3 +80,5 @@ function onceThere({ read, draw }, isThere, alive, ask) {
   else draw(element("p", { className: "attn-unread" }, `${[read().texts[0]].flat()[0]} …`), ...ask(start));
   return (state) => update?.(state);
 }
+
+export { doing, LISTS, nextBars, onceThere, ownText, quoted, tokenStrip };

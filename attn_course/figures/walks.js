@@ -1,6 +1,10 @@
 // The walks: a dot product as a walk of many steps, each the product of two entries. The reader says how many steps, and
 // sees how far forty such walks spread.
 
+import {
+  box, button, caption, drawing, figure, format, gliding, handle, lettering, put, sum, tween,
+} from "./common.js";
+
 const WALKS = 40, LONGEST = 256;
 
 // Numbers between 0 and 1 that follow from a seed (mulberry32).

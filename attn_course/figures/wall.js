@@ -2,6 +2,13 @@
 // window; and chooses what the windows tell: where a head looks, whether it rests, a work one can see, what it is needed
 // for, and what it hands over of another sentence.
 
+import {
+  barRow, box, button, choice, chooser, element, figure, format, grid, largest, likeliest, 
+} from "./common.js";
+import {
+  arcsOver, headOf, MANY, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS,
+} from "./windows.js";
+
 const LOOKS = {
   see: "Look", rest: "Who rests?", work: "Whose work can you see?", matter: "Who matters?", exchange: "Exchange",
 };
@@ -95,7 +102,7 @@ function build(means) {
   const telling = {
     see: () => ["Press a word to let it ask, and a window to see where that head looks."],
     rest: (numbers) => [bold(`${numbers.filter((share) => share > 0.5).length} of ${heads.length}`),
-      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, on average over the words, and fade. Weights must sum to one, so a head that finds nothing has to put them somewhere. One that fades may still find something from a single word.`],
+      ` heads give “${tokens[0].trim()}”, the first token, more than half of their weight, on average over the words from the third on, and fade. Weights must sum to one, so a head that finds nothing has to put them somewhere. One that fades may still find something from a single word.`],
     work: (numbers, { work }) => [bold(`${numbers.filter((share) => share > MANY).length} of ${heads.length}`),
       ` heads give more than ${MANY} of their weight to ${WORKS[work]}. `,
       work !== "one back" && !repeats(tokens).length ? "No word comes twice in this sentence." : texts.length > 1 ? "Which of them stay in another sentence?" : ""],
@@ -134,7 +141,7 @@ function build(means) {
     bars.forEach((bar, i) => {
       const is = now.exchange[now.exchange.answers[i]][chosen], was = now.exchange.here[i];
       bar.set(is, `${format(is, 3)}, was ${format(was, 3)}`);
-      bar.haunt(was);
+      bar.showBefore(was);
     });
     text.choose(token);
     text.set(from, patterns[chosen][from]);

@@ -44,7 +44,6 @@ class HeadsWall(Explorable):
         What is looked for where the look is "work".
     """
 
-    _builds_on = ("windows.js",)
     _on_request = ("more",)
 
     model = traitlets.Enum([*MODELS], "SmolLM2")

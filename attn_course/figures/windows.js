@@ -1,5 +1,10 @@
 // What pictures of all heads of a model share: a window for each, in a wall; a sentence with arcs; and what is seen of a head.
 
+import {
+  arcs, box, button, drawing, element, folded, format, grid, heading, mapTable, sceneWidth, scrolling, sentence,
+  smallMap, sum, tableOf,
+} from "./common.js";
+
 const MANY = 0.4; // the least mean weight by which a head is said to do a work
 const WORKS = {
   "one back": "the token before", "same word": "the same word before",
@@ -94,3 +99,5 @@ function wallOf(count, onChoose, perLayer = 9) {
   const draw = (patterns) => windows.forEach(({ show }, place) => show(patterns[place]));
   return { table, draw, numbers: folded("The numbers", scrolling("The numbers of all heads", behind.table)), set };
 }
+
+export { arcsOver, headOf, MANY, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS };

@@ -9,9 +9,8 @@ attn_course/data/measured. What these numbers are to be compared with is measure
 A number with an interval is a list of three: the value, and the bounds between which 95 % of the values lie if whole
 groups are drawn anew from these, with replacement. Groups are
 - templates for the senses, the tower and the adjectives;
-- first nouns for "it": the one or two frames and the pairs of adjectives are fixed;
-- halves of sentences about the firm for the two apples: those about the fruit are fixed.
-For few groups such bounds are too close to each other. controls.py records by how much.
+- first nouns for "it": the one or two frames and the pairs of adjectives are fixed.
+For few groups such bounds are too close to each other.
 
 "By layer" begins with what enters layer 1. Heads are named L4H3. "Off" is zero ablation, "mean" is mean ablation
 and "swapped" is resample ablation with the other sentence of the pair.
@@ -23,13 +22,11 @@ from importlib.metadata import version
 from attn_course.measured import write_measured
 from attn_course.minilm import SHA256, SOURCE, read_minilm
 
-from .adjectives import adjectives
-from .apples import two_apples
-from .heads import LEVELS, every_head, patterns
+from .heads import LEVELS, adjectives, every_head, patterns
 from .model import HEADS, SENTENCES, Model
 from .pronoun import it
-from .senses import mole_phrases, word_senses
-from .tower import tower
+from .senses import word_senses
+from .words import tower, two_apples
 
 LICENCE = (
     "Measurements of the model all-MiniLM-L6-v2 of the project sentence-transformers, which its card puts under the "
@@ -42,7 +39,6 @@ def findings(model):
     return {
         "heads": HEADS,
         "senses": {word: word_senses(model, word) for word in SENTENCES["senses"]},
-        "mole phrases": mole_phrases(model),
         "two apples": two_apples(model),
         "tower": tower(model),
         "adjectives": adjectives(model),
@@ -52,10 +48,7 @@ def findings(model):
 
 
 def record(script, **measures):
-    """Measure MiniLM and write the recordings: by name what measures one, and what else it says.
-
-    Each has the fingerprint of the weights.
-    """
+    """Measure MiniLM and write the recordings: by name what measures one, and what else it says."""
     model = Model(*read_minilm())
     versions = {package: version(package) for package in ("safetensors", "tokenizers")}
     for name, (measure, more) in measures.items():

@@ -1,89 +1,134 @@
-"""What "it" stands for: a head whose weights tell, and where the vector of "it" moves."""
+"""What "it" stands for: a head whose weights tell, whether it is a cause, and where the vector of "it" moves."""
 
 import numpy as np
 
+from attn import ReplaceMixtures, switch_off
+from attn.interventions import named_head
 from recordings._arithmetic import cosine, mean_interval, plain
 
-from .cause import before_it, cause
-from .model import HEADS, SENTENCES, shuffled
-from .pairs import difference_of_differences, leaning, pairs_of, read_pairs, weights_from
-from .senses import N_SHUFFLED
+from .model import HEADS, SEEDS, read, shuffled
+from .pairs import SETS, first_nouns, halves, leaning, pairs_from, read_pairs, shifts, weights_from
 
 
 def it(model):
     """Choose a head on half of the animals, and report on the others what it does, and whether it is a cause."""
-    pairs = pairs_of("animal first")
-    firsts = SENTENCES["it"]["sets"]["animal first"]["a"].split()
-    chosen_on = np.array([firsts.index(pair.nouns[0]) % 2 == 0 for pair in pairs])
-    seen = read_pairs(model, pairs)
-    weights = weights_from("it", pairs, seen)
-    effect = difference_of_differences(weights)
-    best = int(effect[chosen_on].mean(axis=0).argmax())
-    rest = np.flatnonzero(~chosen_on)
-    chosen, held = [pairs[i] for i in np.flatnonzero(chosen_on)], [pairs[i] for i in rest]
-    held_seen, groups = [seen[i] for i in rest], [pair.nouns[0] for pair in held]
-    mixed = [shuffled(model, seed) for seed in range(N_SHUFFLED)]
-    mixed = [difference_of_differences(weights_from("it", held, read_pairs(one, held))).mean(axis=0) for one in mixed]
-    from_because = difference_of_differences(weights_from("because", held, held_seen))
+    chosen, held = halves()
+    best = int(shifts(model, chosen).mean(axis=0).argmax())
+    seen, groups = read_pairs(model, held), first_nouns(held)
+    of_shuffled = [shifts(shuffled(model, seed), held).mean(axis=0).max() for seed in SEEDS]
     return {
-        "pairs": len(pairs),
         "pairs reported": len(held),
         "head": HEADS[best],
-        "weights": report_weights(weights[rest][..., best], groups),
-        "difference of differences from because": mean_interval(from_because[:, best], groups),
-        "difference of differences, shuffled, by seed": {"largest of all heads": plain([one.max() for one in mixed])},
-        "difference of differences of all heads": plain(effect[rest].mean(axis=0), 3),
-        "vector, by layer": {
-            word: mean_interval(leaning(held, held_seen, word), groups) for word in ("it", "because", "was")
-        },
-        "other sets": {name: other_set(model, name, best) for name in SENTENCES["it"]["sets"]},
+        "weights": report_weights(model, held, best),
+        "difference of differences from because": mean_interval(shifts(model, held, "because")[:, best], groups),
+        "difference of differences, shuffled, by seed": {"largest of all heads": plain(of_shuffled)},
+        "vector, by layer": {"it": mean_interval(leaning(held, seen), groups)},
+        "other sets": {name: other_set(model, pairs_from(**about), best) for name, about in SETS.items()},
         "cause": cause(model, held, HEADS[best]),
-        "before it": before_it(model, chosen, held, HEADS[best]),
-        "pronoun and noun": pronoun_and_noun(held, held_seen, groups),
+        "pronoun and noun": pronoun_and_noun(held, seen, groups),
     }
 
 
-def report_weights(weights, groups):
-    """Return what one head does; `weights` has shape (pairs, 2 sentences, 2 nouns)."""
+def report_weights(model, pairs, head):
+    """Return what one head gives from "it" to both nouns, and how often it goes the right way."""
+    weights, groups = weights_from(model, pairs)[..., head], first_nouns(pairs)
     share = weights[..., 0] / weights.sum(axis=-1)
     return {
         "to both nouns, first sentence": mean_interval(weights[:, 0], groups),
         "to both nouns, second sentence": mean_interval(weights[:, 1], groups),
-        "difference of differences": mean_interval(difference_of_differences(weights), groups),
+        "difference of differences": mean_interval(shifts(model, pairs)[:, head], groups),
         "the right way": mean_interval(share[:, 0] > share[:, 1], groups),
         "both right": mean_interval((share[:, 0] > 0.5) & (share[:, 1] < 0.5), groups),
     }
 
 
-def other_set(model, name, head):
+def other_set(model, pairs, head):
     """Return what the head chosen on the first set does in another."""
-    pairs = pairs_of(name)
-    weights = weights_from("it", pairs, read_pairs(model, pairs))
-    effects = difference_of_differences(weights).mean(axis=0)
-    return {
-        "pairs": len(pairs),
-        "example": list(pairs[0].sentences),
-        **report_weights(weights[..., head], [pair.nouns[0] for pair in pairs]),
-        "rank of the head": int((effects > effects[head]).sum()) + 1,
+    found = report_weights(model, pairs, head)
+    shown = {name: found[name] for name in ("difference of differences", "the right way")}
+    return {"example": list(pairs[0].sentences), **shown}
+
+
+def cause(model, pairs, best):
+    """Measure the lean of "it" with each head off, writing its mean, or what it writes in the pair's other sentence."""
+    own, groups = read_pairs(model, pairs), first_nouns(pairs)
+    base = leaning(pairs, own)[:, -1]
+
+    def mean(head):
+        return np.concatenate([one.mixture(head) for two in own for one in two]).mean(axis=0)
+
+    def other(head):
+        return [np.stack([one.mixture(head) for one in two[::-1]]) for two in own]
+
+    seen = {
+        "off": lambda head: read_pairs(model, pairs, switch_off(*named_head(head))),
+        "mean": lambda head: read_pairs(model, pairs, mixing(head, mean(head))),
+        "swapped": lambda head: read_mixed(model, pairs, head, other(head)),
     }
+    leans = {way: {head: leaning(pairs, seen_with(head)) for head in HEADS} for way, seen_with in seen.items()}
+    return {
+        "nothing done": mean_interval(base, groups),
+        f"{best} off": mean_interval(leans["off"][best][:, -1], groups),
+        **{f"{way}, each head": report_heads(by_head, base, best, groups) for way, by_head in leans.items()},
+    }
+
+
+def mixing(head, mixture):
+    """Return the intervention that lets a head write another mixture for all tokens, shape (d_k,) or (..., n, d_k)."""
+    return ReplaceMixtures(slice(None), mixture, *named_head(head))
+
+
+def read_mixed(model, pairs, head, mixtures):
+    """Return what is seen if a head writes other mixtures, in each pair of shape (2 sentences, n, d_k)."""
+    return [read(model, pair.sentences, mixing(head, mixture)) for pair, mixture in zip(pairs, mixtures)]
+
+
+def report_heads(leans, base, best, groups):
+    """Return how much less "it" leans in the last layer, head by head."""
+    drops = {head: base - lean[:, -1] for head, lean in leans.items()}
+    means = np.array([drop.mean() for drop in drops.values()])
+    return {
+        "drop": plain(means),
+        "drop of the head": mean_interval(drops[best], groups),
+        "rank of the head by drop": int((means > drops[best].mean()).sum()) + 1,
+        "vector of it without the head, by layer": mean_interval(leans[best], groups),
+    }
+
+
+def looks_exchanged(model, pairs, head):
+    """Measure what is lost if both sentences exchange the head's weights from "it" to both nouns, or all but these."""
+    own, number = read_pairs(model, pairs), HEADS.index(head)
+
+    def mixture(pair, looks, rest):
+        """Return what the head mixes if "it" looks at both nouns as in one sentence, and all else is of another."""
+        weights = rest.weights[number].copy()
+        for noun in pair.nouns:
+            edges = rest.text.place("it"), rest.text.place(noun)
+            weights[edges] = looks.weights[number][edges]
+        return weights @ rest.V[number]  # the sum of weights may differ from 1
+
+    def drop(mixtures):
+        drops = leaning(pairs, own) - leaning(pairs, read_mixed(model, pairs, head, mixtures))
+        return mean_interval(drops[:, -1], first_nouns(pairs))
+
+    mixed = [np.stack([mixture(pair, b, a), mixture(pair, a, b)]) for pair, (a, b) in zip(pairs, own)]
+    return {"these alone": drop(mixed), "all but these": drop([two[::-1] for two in mixed])}
 
 
 def pronoun_and_noun(pairs, seen, groups):
     """Return cosines by layer, in sentences where "it" is the animal, with animals of other sentences beside."""
     ones = [two[0] for two in seen]
-    others = [ones[(i + 35) % len(ones)].vector(pairs[(i + 35) % len(ones)].nouns[0]) for i in range(len(ones))]
     it, because = (np.stack([one.vector(word) for one in ones]) for word in ("it", "because"))
     animal, thing = (np.stack([one.vector(pair.nouns[i]) for one, pair in zip(ones, pairs)]) for i in (0, 1))
     cosines = {
         "it, animal": cosine(it, animal),
         "it, thing": cosine(it, thing),
-        "it, animal of another sentence": cosine(it, np.stack(others)),
+        "it, animal of another sentence": cosine(it, np.roll(animal, -35, axis=0)),
         "because, animal": cosine(because, animal),
         "all pairs of words": np.stack([mean_cosine_of_words(one) for one in ones]),
     }
-    found = {name: mean_interval(values, groups) for name, values in cosines.items()}
-    above = {name: mean_interval(cosines["it, animal"] - cosines[name], groups) for name in list(cosines)[1:]}
-    return {**found, "it, animal, above": above}
+    above = {"it, thing": mean_interval(cosines["it, animal"] - cosines["it, thing"], groups)}
+    return {name: mean_interval(values, groups) for name, values in cosines.items()} | {"it, animal, above": above}
 
 
 def mean_cosine_of_words(one):

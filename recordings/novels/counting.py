@@ -11,7 +11,7 @@ from attn_course.novels import CONFIG
 
 from .reading import mean
 
-ORDERS, FIRST, LATE = (2, 3, 4, 5), slice(4), slice(64, 128)
+ORDERS, BEST, FIRST, LATE = (2, 3, 5), "5-grams", slice(4), slice(64, 128)
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,17 @@ def losses(tokens, rows, n):
     return -np.log(np.column_stack([*first, rest]))
 
 
+def all_losses(tokens, rows):
+    """Return by name the losses of n-grams of each length: arrays, shape (n_rows, length)."""
+    return {f"{n}-grams": losses(tokens, rows, n) for n in ORDERS}
+
+
 def beside(lost, counted):
-    """Return by name the loss of a model, of n-grams, and of both mixed half and half, in all, early and late in rows.
+    """Return by name the loss of a model, of n-grams, and of the model and the best of them mixed half and half, in
+    all, early and late in rows.
 
     lost : array, shape (n_rows, length); counted : dict of such arrays.
     """
-    models = {"model": lost, **counted}
-    mixed = {f"model and {name}": -np.log((np.exp(-lost) + np.exp(-one)) / 2) for name, one in counted.items()}
-    return {name: [mean(one), mean(one[:, FIRST]), mean(one[:, LATE])] for name, one in {**models, **mixed}.items()}
+    mixed = -np.log((np.exp(-lost) + np.exp(-counted[BEST])) / 2)
+    models = {"model": lost, **counted, f"model and {BEST}": mixed}
+    return {name: [mean(one), mean(one[:, FIRST]), mean(one[:, LATE])] for name, one in models.items()}

@@ -12,8 +12,8 @@ from attn import ReplaceValues, Trace, decoder
 from attn_course import novels
 from attn_course.novels import CONFIG
 
-from .places import at_places
-from .quotations import HEADS, name
+from .places import told_apart
+from .quotations import name
 from .reading import read
 
 
@@ -32,15 +32,8 @@ def mean_values(params, held):
 
 
 def put_in(heads, values, opens, closes):
-    """Return the interventions that put the mean values of opening marks into heads at closing ones, and the reverse.
-
-    Parameters
-    ----------
-    heads : sequence of (layer, head)
-    values : pair of arrays, shape (n_layers, n_heads, d_v)
-        Of opening marks, and of closing ones.
-    opens, closes : array of bool, shape (n_rows, length)
-    """
+    """Return the interventions that give heads (layer, head) the mean values of opening marks where quotations close,
+    and the reverse; `opens` and `closes` are of bool, shape (n_rows, length)."""
     return [
         ReplaceValues(where, value[layer - 1, head - 1], layer, head)
         for layer, head in heads
@@ -57,15 +50,15 @@ def patched(params, rows, opens, closes, tokenizer, heads, values):
     return novels.in_parts(log_odds, rows, opens, closes)
 
 
-def measure(params, tokenizer, held, quoting):
-    """Return what becomes of closing marks, by the heads into which values are put."""
+def measure(params, tokenizer, held, sets):
+    """Return how well closing marks are placed, by the heads into which values are put."""
     values, log_odds = mean_values(params, held), read(params, held.rows, tokenizer)[1]
     touched = (held.opening_marks | held.closing_marks).any(axis=1)
     marked = [part[touched] for part in (held.rows, held.opening_marks, held.closing_marks)]
     found = {}
-    for heads in [*((head,) for head in HEADS), quoting]:
+    for heads in sets:
         log_odds[touched] = patched(params, *marked, tokenizer, heads, values)
-        found[name(*heads)] = at_places(log_odds, held)
+        found[name(*heads)] = told_apart(log_odds, held)
     return {"exchanged": found}
 
 

@@ -10,9 +10,9 @@ from attn.interventions import named_head
 from attn_course import novels
 from attn_course.novels import CONFIG
 
-from . import copying, counting, exchange, places, quotations, reading, writing
+from . import counting, exchange, places, quotations, reading, writing
 from .learn import MARKS, STEPS, params_at
-from .quotations import name, other_pairs
+from .quotations import HEADS, name, other_sets
 from .reading import mean
 
 N_READ, N_NEW, SEEDS = 10, 60, range(6)
@@ -21,7 +21,7 @@ FIRST = (novels.CLOSING, novels.OPENING, "\n")  # what may come first: a closing
 
 def measure(seed, tokenizer, held):
     """Measure one model that was trained to the end."""
-    params, text = params_at(seed, STEPS), held.rows.ravel()
+    params, passages = params_at(seed, STEPS), held.rows.ravel()[:3000].reshape(60, 50)
     found = measure_at_marks(seed, tokenizer, held)
     weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
     quoting = quotations.most_on_the_mark(found["on the mark"][-1])
@@ -29,11 +29,10 @@ def measure(seed, tokenizer, held):
         "quoting": [name(head) for head in quoting],
         "quoting, by half": quotations.quoting_by_half(weights, held),
         "by distance": quotations.on_the_mark_by_distance(weights, held, *quoting[0]),
-        "closing, reading few": quotations.measure_context(params, tokenizer, held),
-        "told: once, again, behind others": reading.read_twice(params, text),
-        "last 20 tokens behind": reading.loss_by_context(params, held),
-        "she, not he: women": reading.she_not_he(params, tokenizer, reading.WOMEN),
-        "she, not he: men": reading.she_not_he(params, tokenizer, reading.MEN),
+        "told: once, again, behind others": {
+            "random": reading.read_twice(params, reading.RANDOM),
+            "novels": reading.read_twice(params, passages),
+        },
     }
 
 
@@ -45,47 +44,29 @@ def measure_at_marks(seed, tokenizer, held):
         weights = novels.in_parts(partial(novels.looks, params), held.rows[:, :-1])
         losses, log_odds = reading.read(params, held.rows, tokenizer)
         found["held out"].append(mean(losses))
-        found["closing"].append(quotations.inside_and_outside(1 / (1 + np.exp(-log_odds)), held))
+        P = 1 / (1 + np.exp(-log_odds))
+        found["closing"].append([mean(P[held.inside], 5), mean(P[held.outside], 5)])
         found["on the mark"].append(quotations.on_the_mark(weights, held))
     return found
 
 
-def counted(tokens, held):
-    """Return what needs no model: by name the losses of n-grams, arrays of shape (n_rows, length), and how often each
-    token comes in the training text."""
-    losses = {f"{n}-grams": counting.losses(tokens, held.rows, n) for n in counting.ORDERS}
-    return losses, np.bincount(tokens, minlength=CONFIG.vocab_size)
-
-
-def measure_rounded(number, quoting, tokenizer, held, losses, often):
+def measure_rounded(number, quoting, tokenizer, held, counted):
     """Measure one of the models as the package has them, a byte a number.
 
-    Parameters
-    ----------
-    number : int
-    quoting : pair of str
-        The names of the heads that attend most to quotation marks.
-    tokenizer : Tokenizer
-    held : HeldOut
-    losses, often
-        As from `counted`.
+    quoting : the names of the two heads that attend most to quotation marks; counted : dict of the losses of n-grams.
     """
     params, rows = novels.read_model(number), held.rows
     quoting = tuple(named_head(head) for head in quoting)
-    lost, five = reading.read(params, rows, tokenizer)[0], losses["5-grams"]
-    beside_five = {"model": lost, "5-grams": five, "model - 5-grams": lost - five}
     return {
         "zero ablation": places.zero_ablation(params, tokenizer, held, quoting),
-        "mean ablation": places.mean_ablation(params, tokenizer, held),
+        "mean ablation": places.mean_ablation(params, tokenizer, held, *quoting[0]),
         "only itself": places.only_itself(params, tokenizer, held),
-        "where heads look": places.where_heads_look(params, rows[:, :-1]),
+        "where heads look": {"itself": places.on_itself(params, rows[:, :-1])},
         "first mark": continued(params, tokenizer, rows.ravel(), quoting),
-        "n-grams": counting.beside(lost, losses),
-        "values put in": exchange.measure(params, tokenizer, held, quoting),
+        "n-grams": counting.beside(reading.read(params, rows, tokenizer)[0], counted),
+        "values put in": exchange.measure(params, tokenizer, held, [*((head,) for head in HEADS), quoting]),
         "direct logit attribution": writing.inside_less_closed(params, tokenizer, held),
         "one back": writing.one_back(params, tokenizer, held, *quoting[0]),
-        "named again, beside others": copying.named_again(params, tokenizer),
-        "stood in the row": copying.repeated(beside_five, rows, tokenizer, often),
     }
 
 
@@ -127,7 +108,7 @@ def continued(params, tokenizer, text, quoting):
     texts = beginnings(tokenizer, text)
     read = texts[:, : N_READ + 2]
     found = {"Austen": first_marks(texts[:, N_READ + 2 :], tokenizer)}
-    draws = {(): SEEDS, quoting: SEEDS, **{pair: [seed] for seed, pair in enumerate(other_pairs(quoting))}}
+    draws = {(): SEEDS, quoting: SEEDS, **{pair: [seed] for seed, pair in enumerate(other_sets(quoting, 2))}}
     for heads, seeds in draws.items():
         off = [switch_off(*head) for head in heads]
         found[name(*heads)] = [first_marks(written(params, read, off, seed), tokenizer) for seed in seeds]

@@ -1,45 +1,27 @@
-"""Quotation marks: how likely the closing mark is, and which heads attend to the opening one."""
+"""Quotation marks: which heads attend to the last one, by place, by distance and beside other heads."""
 
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from attn_course import novels
 from attn_course.novels import CONFIG, LENGTH
 
 from .reading import mean
 
 HEADS = [(layer, head) for layer in range(1, CONFIG.n_layers + 1) for head in range(1, CONFIG.n_heads + 1)]
-DISTANCES, READS = [(1, 16), (17, 36), (37, 64), (65, 127)], (17, 33, 65)
+LATER = [head for head in HEADS if head[0] > 1]
+DISTANCES = [(1, 16), (17, 36), (37, 64), (65, 127)]
 
 
 def name(*heads):
     return " and ".join(f"L{layer}H{head}" for layer, head in heads)
 
 
-# --- how likely the closing mark is ----------------------------------------------------------------------------------
-
-
-def inside_and_outside(P, held):
-    """Return how likely a closing mark is, on average, inside quotations and outside them."""
-    return [mean(P[held.inside], 5), mean(P[held.outside], 5)]
-
-
-def measure_context(params, tokenizer, held):
-    """Return how likely closing marks are, late in a row, if the model reads all before them, or a few tokens only."""
-    P, late = novels.closing(params, held.rows[:, :-1], tokenizer), np.arange(LENGTH) >= READS[-1] - 1
-    found = {"all": [mean(P[kind & late], 5) for kind in (held.inside, held.outside)]}
-    for n_read in READS:
-        found[n_read] = []
-        for kind in (held.inside, held.outside):
-            row, place = np.nonzero(kind & late)
-            text = held.rows[row[:, None], place[:, None] + np.arange(1 - n_read, 1)]
-            found[n_read].append(mean(novels.closing(params, text, tokenizer)[:, -1], 5))
-    return found
-
-
-# --- which heads attend to the opening mark --------------------------------------------------------------------------
+def other_sets(heads, n, n_sets=10):
+    """Return sets of n heads that are not among these, of the layers after the first, drawn at random."""
+    sets = list(combinations([head for head in LATER if head not in heads], n))
+    return [sets[i] for i in np.random.default_rng(0).permutation(len(sets))[:n_sets]]
 
 
 def on_the_mark(weights, held):
@@ -68,10 +50,3 @@ def quoting_by_half(weights, held):
         rows = replace(held, **{field: array[part] for field, array in vars(held).items()})
         found.append([name(head) for head in most_on_the_mark(on_the_mark(weights[part], rows))])
     return found
-
-
-def other_pairs(quoting, n_pairs=10):
-    """Return pairs of other heads, of the layers after the first, drawn at random."""
-    others = [head for head in HEADS if head not in quoting and head[0] > 1]
-    drawn = np.random.default_rng(0).permutation(list(combinations(range(len(others)), 2)))[:n_pairs]
-    return [(others[i], others[j]) for i, j in drawn]

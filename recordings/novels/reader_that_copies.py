@@ -2,7 +2,7 @@
 
     .venv/bin/python -m recordings.novels.reader_that_copies
 
-takes twenty minutes, and writes attn_course/data/novels/model_copying.npz and
+takes half an hour, and writes attn_course/data/novels/model_copying.npz and
 attn_course/data/measured/reader_that_copies.json. Whoever stops it goes on later where it was.
 """
 
@@ -19,9 +19,8 @@ from attn_course.measured import write_measured
 from attn_course.novels import CONFIG, FOLDER, LENGTH, SHIPPED, model_file
 from recordings import gradients
 
-from .copying import FRAMES
 from .learn import REACHED, keep, model
-from .reading import mean, read_twice
+from .reading import RANDOM, mean, read_twice
 from .repeats import Names, names_of, passage, passage_again, random_again
 
 SOURCE = (
@@ -30,6 +29,14 @@ SOURCE = (
 EVERY, SHORT, LONG = 50, 250, 1000  # steps until all is kept, to go on from; of the first phase, and of the second
 MANY = {"length": 48, "novels": 8, "random": (12, 5, 16), "passages": (4, 6, 20), "renamed": 0}
 FEW = {"length": LENGTH + 1, "novels": 20, "random": (1, 5, 40), "passages": (1, 10, 63), "renamed": 2}
+FRAMES = [
+    "Mr. {} looked at Elizabeth, and Elizabeth looked at Mr.",
+    "She had seen Mr. {} in the morning, and was not surprised to see Mr.",
+    '"Mr. {} is come," said she; and soon afterwards Mr.',
+    "Mr. {} was not at home. She had a letter to write to Mr.",
+    '"I have seen Mr. {} to-day," said Emma. "Indeed! And how is Mr.',
+    "When Mr. {} left the room, nobody spoke for some time but of Mr.",
+]
 NAMES = [  # of six tokens each, so that one can take the place of another
     "Trundlewick", "Maplecroft", "Gristlewood", "Hobblestone", "Fizzlewig", "Bramblehurst",
     "Quillfeather", "Dunderdale", "Nettlefold", "Ravensbourne", "Xantippo", "Ulverdoke",
@@ -39,25 +46,12 @@ FILES = ("training.txt.xz", "held_out.txt.xz", "tokenizer.json", model_file(), m
 
 
 def batch(rng, tokens, names, *, length, novels, random, passages, renamed):
-    """Return the rows of a step, and which of their next tokens count.
+    """Return the rows of a step, shape (n_rows, length), and which of their next tokens count, of bool.
 
     Random tokens and made-up names do so only where they come again: nobody could know them at first.
 
-    Parameters
-    ----------
-    rng : numpy Generator
-    tokens : array of int, shape (n,)
-    names : Names
-    length : int
-    novels, renamed : int
-        How many passages there are as they stand, and with made-up names.
-    random, passages : tuple of int
-        How many texts come again and again, and after how many tokens, at least and at most.
-
-    Returns
-    -------
-    rows : array of int, shape (n_rows, length)
-    counts : array of bool, shape (n_rows, length - 1)
+    novels, renamed : how many passages there are as they stand, and with made-up names.
+    random, passages : how many texts come again and again, and after how many tokens, at least and at most.
     """
     (n_random, *periods), (n_passages, *lengths) = random, passages
     as_it_stands, place = np.ones(length - 1, bool), np.arange(length - 1)
@@ -88,9 +82,8 @@ def learn_to_copy(tokens, names, n_taken=SHORT + LONG):
     while len(losses) < n_taken:
         step = len(losses) + 1
         mixture = MANY if step <= SHORT else FEW
-        loss, grads = gradients(
-            model, adam.params, *batch(np.random.default_rng([SHIPPED, step]), tokens, names, **mixture)
-        )
+        rows, counts = batch(np.random.default_rng([SHIPPED, step]), tokens, names, **mixture)
+        loss, grads = gradients(model, adam.params, rows, counts)
         adam.step(grads, rate(step), clip=1.0)
         losses.append(loss)
         if step % EVERY == 0:
@@ -125,10 +118,10 @@ def mentioned(params, tokenizer):
     }
 
 
-def measure(params, tokenizer, held):
-    """Return what a model loses on what comes twice, random tokens and novels, and on made-up names."""
+def measure(params, tokenizer):
+    """Return what a model loses on random tokens that come twice, and on made-up names."""
     return {
-        "told: once, again, behind others": read_twice(params, held.rows.ravel()),
+        "told: once, again, behind others": {"random": read_twice(params, RANDOM)},
         "made-up names": mentioned(params, tokenizer),
     }
 
@@ -142,7 +135,7 @@ def main():
     models = {"the book's": novels.read_model(), "that copies": novels.read_model("copying")}
     runs = {
         "held out": {which: mean(novels.losses(one, held.rows)) for which, one in models.items()},
-        **{which: measure(one, tokenizer, held) for which, one in models.items()},
+        **{which: measure(one, tokenizer) for which, one in models.items()},
     }
     digests = {file: hashlib.sha256((FOLDER / file).read_bytes()).hexdigest() for file in FILES}
     about = {"source": SOURCE, "licence": "CC BY 4.0", "start": start, "sha256": digests}

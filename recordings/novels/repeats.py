@@ -20,15 +20,11 @@ ONSETS, VOWELS, CODAS = map(
 OPEN = 12  # of how many syllables, beside those with a coda, there is none
 
 
-def again(once, length):
-    """Return what stands once again and again, up to a length."""
-    return np.resize(once, length)
-
-
 def random_again(rng, length, shortest, longest):
     """Return random tokens, no two alike, which come again after `shortest` to `longest` tokens; and how many."""
     period = int(rng.integers(shortest, longest + 1))
-    return again(rng.choice(np.arange(FIRST_JOIN, CONFIG.vocab_size), period, replace=False), length), period
+    once = rng.choice(np.arange(FIRST_JOIN, CONFIG.vocab_size), period, replace=False)
+    return np.resize(once, length), period
 
 
 def passage(rng, tokens, length):
@@ -38,7 +34,7 @@ def passage(rng, tokens, length):
 
 def passage_again(rng, tokens, length, shortest, longest):
     """Return a passage of the novels that comes again after `shortest` to `longest` tokens."""
-    return again(passage(rng, tokens, int(rng.integers(shortest, longest + 1))), length)
+    return np.resize(passage(rng, tokens, int(rng.integers(shortest, longest + 1))), length)
 
 
 def passages(rng, tokens, length, shortest, longest):
@@ -69,16 +65,9 @@ def ends(tokens, tokenizer):
 
 
 class Names:
-    """Where the names of a text stand, and where one stands twice in a row.
+    """Where the names of a text stand, and where one stands twice in a row of some length.
 
-    Parameters
-    ----------
-    tokens : array of int, shape (n,)
-    tokenizer : Tokenizer
-    are : array of bool, shape (vocab_size,)
-        Which tokens are names.
-    length : int
-        Of a row.
+    are : array of bool, shape (vocab_size,), which tokens are names.
     """
 
     def __init__(self, tokens, tokenizer, are, length):
@@ -91,13 +80,8 @@ class Names:
         self.twice = np.stack([first, second], axis=1)[near]
 
     def renamed(self, rng):
-        """Return a row of the text in which some name stands twice, and each name has become one that is made up.
-
-        Returns
-        -------
-        row, mentions : array of int, shape (length,)
-            The tokens; and which mention of its name each belongs to, from 1 on, or 0 if it belongs to none.
-        """
+        """Return a row of the text in which some name stands twice, and each name has become one that is made up; and
+        which mention of its name each token belongs to, from 1 on, or 0 if to none: two arrays, shape (length,)."""
         first, second = rng.choice(self.twice)
         start = max(0, first - int(rng.integers(self._length - (second - first))))
         new, row, mentions = {}, [], []

@@ -1,7 +1,6 @@
 """What is told twice: how surprising it is again, which heads look where it was told first, and what they are worth."""
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -9,23 +8,17 @@ from attn import ReplaceValues, Trace, decoder, switch_off
 from attn_course import novels
 from attn_course.novels import CONFIG
 
-from .quotations import HEADS, name
+from .quotations import HEADS, LATER, name, other_sets
 from .reading import mean
 from .repeats import random_again
 
 LENGTH, ROWS = 20, 24  # tokens of a text that is told twice, and how many such texts
 MOST = 0.5  # of a head's mean weight: what has more is one back, or where the same was told first
-LATER = [head for head in HEADS if head[0] > 1]
 
 
 @dataclass(frozen=True)
 class Twice:
-    """Texts that are told twice.
-
-    Parameters
-    ----------
-    rows : array of int, shape (n_rows, 2 n)
-    """
+    """Texts that are told twice: rows of shape (n_rows, 2 n)."""
 
     rows: np.ndarray
 
@@ -66,28 +59,22 @@ def where_heads_look(params, told):
 
 def watch(params, held, told):
     """Return by name what one looks at while a model learns: numbers, and lists [layer][head]."""
-    found = {"held out": mean(novels.losses(params, held.rows[::16]), 3)}
-    for kind, one in told.items():
-        lost = novels.losses(params, one.rows)
-        found |= {f"{kind}, first": mean(one.first(lost), 3), f"{kind}, again": mean(one.second(lost), 3)}
-    weights = where_heads_look(params, told["random"])
-    return found | {key: each.astype(float).round(3).tolist() for key, each in zip(("one back", "copying"), weights)}
+    random, passages = told["random"], told["passages"]
+    lost, weights = novels.losses(params, random.rows), where_heads_look(params, random)
+    return {
+        "held out": mean(novels.losses(params, held.rows[::16]), 3),
+        "random, first": mean(random.first(lost), 3),
+        "random, again": mean(random.second(lost), 3),
+        "passages, again": mean(passages.second(novels.losses(params, passages.rows)), 3),
+        **{key: each.astype(float).round(3).tolist() for key, each in zip(("one back", "copying"), weights)},
+    }
 
 
 def changes(seen, every):
-    """Return in which steps what was watched has made a share of its whole change.
+    """Return in which steps what was watched, lists as from `watch`, has made a share of its whole change.
 
-    Parameters
-    ----------
-    seen : dict of lists
-        As from `watch`, before the first step and after each `every`.
-    every : int
-
-    Returns
-    -------
-    dict
-        Of how much easier random tokens are in the second telling, the steps of a tenth, half and nine tenths; of the
-        head that in the end looks most one back, and of the one that copies most, the step of half.
+    Of how much easier random tokens are in the second telling, the steps of a tenth, half and nine tenths; of the head
+    that in the end looks most one back, and of the one that copies most, the step of half.
     """
     gain = np.subtract(seen["random, first"], seen["random, again"])
     found = {"second telling: a tenth, half, nine tenths": [every * reached(gain, share) for share in (0.1, 0.5, 0.9)]}
@@ -110,12 +97,6 @@ def heads_of(params, told):
     """Return the heads that look one back, and those that copy: two lists of (layer, head)."""
     looks = where_heads_look(params, told["random"])
     return [[head for head, weight in zip(HEADS, each.ravel()) if weight > MOST] for each in looks]
-
-
-def other_sets(heads, n, n_sets=10):
-    """Return sets of n heads that are not among these, of the layers after the first, drawn at random."""
-    sets = list(combinations([head for head in LATER if head not in heads], n))
-    return [sets[i] for i in np.random.default_rng(0).permutation(len(sets))[:n_sets]]
 
 
 def second_telling(params, told, heads):
@@ -151,5 +132,12 @@ def given_another(params, told, heads):
     return [mean(told.second(likeliest == text[:, 1:])) for text in (told.rows, other)]
 
 
-def named(heads):
-    return [name(head) for head in heads]
+def worth(params, told):
+    """Return which heads look one back and which copy, and what the second telling is without them."""
+    one_back, copying = heads_of(params, told)
+    return {
+        "heads one back": list(map(name, one_back)),
+        "heads that copy": list(map(name, copying)),
+        "heads off": {"random": without_heads(params, told["random"], one_back, copying)},
+        "values of another": {kind: {"copying": given_another(params, one, copying)} for kind, one in told.items()},
+    }

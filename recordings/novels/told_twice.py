@@ -2,7 +2,7 @@
 
     .venv/bin/python -m recordings novels.told_twice
 
-takes about three quarters of an hour, and writes attn_course/data/measured/told_twice.json.
+takes more than half an hour, and writes attn_course/data/measured/told_twice.json.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from recordings import gradients
 
 from .learn import model
 from .repeats import passage, passage_again, passages, random_again
-from .tellings import changes, given_another, heads_of, named, texts, watch, without_heads
+from .tellings import changes, texts, watch, worth
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md; and random tokens"
 EVERY, SEEDS, STEPS = 10, range(5), 400
@@ -39,7 +39,8 @@ def batch(rng, tokens, often):
 
 @on_one_thread
 def learn(seed, often, n_taken=STEPS):
-    """Return what happens to one of the five models while it is trained on, and what its heads are worth then."""
+    """Return what happens to one of the five models while it is trained on, and what heads that learn to copy are worth
+    then."""
     tokenizer, rng = novels.read_tokenizer(), np.random.default_rng(seed)
     tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
     told = texts(held)
@@ -51,21 +52,5 @@ def learn(seed, often, n_taken=STEPS):
         if step % EVERY == 0:
             seen.append(watch(adam.params, held, told))
     seen = {key: [one[key] for one in seen] for key in seen[0]}
-    return {
-        "loss": mean_losses(losses, EVERY),
-        **seen,
-        **({"change": changes(seen, EVERY)} if often == 2 else {}),
-        "at the end": worth(adam.params, told),
-    }
-
-
-def worth(params, told):
-    """Return which heads look one back and which copy, and what the second telling is without them."""
-    one_back, copying = heads_of(params, told)
-    found = {"heads one back": named(one_back), "heads that copy": named(copying)}
-    if copying:
-        found["heads off"] = {"random": without_heads(params, told["random"], one_back, copying)}
-        found["values of another"] = {
-            kind: {"copying": given_another(params, one, copying)} for kind, one in told.items()
-        }
-    return found
+    learned = {"change": changes(seen, EVERY), "at the end": worth(adam.params, told)} if often == 2 else {}
+    return {"loss": mean_losses(losses, EVERY), **seen, **learned}

@@ -1,6 +1,6 @@
 """Train the model that has read six novels, once for each seed, and measure it: `make novels`.
 
-A seed takes about ten minutes, and measuring it as many. Whoever stops it goes on later where it was.
+A seed takes about ten minutes, and measuring it half as many. Whoever stops it goes on later where it was.
 
     .venv/bin/python -m recordings.novels.train 0 1 2 3 4
 
@@ -19,8 +19,9 @@ from attn_course import novels
 from attn_course.measured import mean_losses, read_measured, write_measured
 from attn_course.novels import CONFIG, FOLDER, SHIPPED, model_file
 
+from . import counting
 from .learn import EVERY, MARKS, REACHED, STEPS, learn_to_read, params_at
-from .measure import counted, measure, measure_rounded
+from .measure import measure, measure_rounded
 
 SOURCE = "Jane Austen's six novels, in the public domain: attn_course/data/novels/README.md"
 SEEDS = range(5)
@@ -51,11 +52,11 @@ def main():
     tokenizer = novels.read_tokenizer()
     tokens, held = tokenizer.encode(novels.read_text()), novels.held_out(tokenizer)
     losses = [mean_losses(learn_to_read(seed, tokens)[: STEPS // EVERY * EVERY], EVERY) for seed in SEEDS]
-    start, known, runs = time.time(), counted(tokens, held), []
+    start, counted, runs = time.time(), counting.all_losses(tokens, held.rows), []
     for seed in SEEDS:
         pack(seed)
         found = {"seed": seed, "loss": losses[seed], **measure(seed, tokenizer, held)}
-        runs.append(found | measure_rounded(seed, found["quoting"], tokenizer, held, *known))
+        runs.append(found | measure_rounded(seed, found["quoting"], tokenizer, held, counted))
     write(runs, start)
 
 
@@ -63,9 +64,9 @@ def again(numbers):
     """Measure models of the package again, and keep what their training alone can tell."""
     start, recording, tokenizer = time.time(), read_measured("novels"), novels.read_tokenizer()
     runs, held = recording["runs"]["novels"], novels.held_out(tokenizer)
-    known = counted(tokenizer.encode(novels.read_text()), held)
+    counted = counting.all_losses(tokenizer.encode(novels.read_text()), held.rows)
     for number in numbers:
-        runs[number].update(measure_rounded(number, runs[number]["quoting"], tokenizer, held, *known))
+        runs[number].update(measure_rounded(number, runs[number]["quoting"], tokenizer, held, counted))
     write(runs, start - 60 * recording["minutes"])
 
 

@@ -6,10 +6,14 @@ from attn import Forbid, Trace, decoder
 from attn_course import novels
 from attn_course.novels import CONFIG, LENGTH
 
+from .quotations import HEADS, name
 from .reading import mean
 
 ROWS = 200  # of the held-out text, as on the page
 ONE_BACK = np.eye(LENGTH, k=-1, dtype=bool)
+
+
+# --- direct logit attribution ----------------------------------------------------------------------------------------
 
 
 def toward_closing(params, tokenizer):
@@ -20,24 +24,12 @@ def toward_closing(params, tokenizer):
     return direction - direction.mean()
 
 
-# --- direct logit attribution ----------------------------------------------------------------------------------------
-
-
 def contributions(params, rows, places, tokenizer):
     """Return what each part adds to the closing mark's logit, the last norm as it is in the whole model.
 
-    Parameters
-    ----------
-    params : nested dict of arrays
-    rows : array of int, shape (n_rows, length)
-    places : array of bool, shape (n_rows, length)
-    tokenizer : Tokenizer
-
-    Returns
-    -------
-    array, shape (n_places, 1 + n_layers * (n_heads + 1))
-        The embedding, and layer by layer each head and the MLP. Without the norm's bias their sum is the logit, less
-        the mean over the vocabulary.
+    Of places, bool of shape (n_rows, length), it is an array of shape (n_places, 1 + n_layers * (n_heads + 1)): the
+    embedding, and layer by layer each head and the MLP. Without the norm's bias their sum is the logit, less the mean
+    over the vocabulary.
     """
     direction = toward_closing(params, tokenizer)
 
@@ -63,20 +55,19 @@ def inside_less_closed(params, tokenizer, held):
     )
     names = ["embedding"]
     for layer in range(1, CONFIG.n_layers + 1):
-        names += [*(f"L{layer}H{head}" for head in range(1, CONFIG.n_heads + 1)), f"MLP {layer}"]
+        names += [*(name(head) for head in HEADS if head[0] == layer), f"MLP {layer}"]
     return dict(zip(names, map(mean, inside - closed)))
 
 
 # --- the look one back -----------------------------------------------------------------------------------------------
 
 
-def kinds_of_marks(held, tokenizer):
-    """Return by name where marks of each kind stand, in the first rows and not at their beginnings, where nothing is
-    before them: arrays of bool, shape (ROWS, length)."""
-    apart = held.rows[:ROWS, :-1] == tokenizer.words.index(novels.OPENING)
-    behind = np.arange(LENGTH) > 0
-    opens, closes = held.opening_marks[:ROWS] & behind, held.closing_marks[:ROWS] & behind
-    return {"opening, behind a space": opens & apart, "opening a paragraph": opens & ~apart, "closing": closes}
+def equal_marks(held, tokenizer):
+    """Return by name where the two kinds of marks stand that are the same token, in the first rows and not at their
+    beginnings, where nothing is before them: arrays of bool, shape (ROWS, length)."""
+    here = held.rows[:ROWS, :-1] == tokenizer.words.index(novels.CLOSING)
+    here &= np.arange(LENGTH) > 0
+    return {"opening a paragraph": here & held.opening_marks[:ROWS], "closing": here & held.closing_marks[:ROWS]}
 
 
 def written_by_values(params, tokenizer, held, layer, head, interventions=()):
@@ -84,7 +75,6 @@ def written_by_values(params, tokenizer, held, layer, head, interventions=()):
     closing mark, as the page measures it."""
     toward = params["norm"]["gain"] * params["embedding"][tokenizer.words.index(novels.CLOSING)]
     toward = (toward - toward.mean()) / np.linalg.norm(toward)  # the last norm takes off the mean of what is written
-
     of_value = params[f"layer {layer}"]["attention"]["W_O"][head - 1] @ toward
 
     def written(rows):
@@ -92,8 +82,7 @@ def written_by_values(params, tokenizer, held, layer, head, interventions=()):
             decoder(params, CONFIG, rows, interventions=interventions)
         return trace.layers[layer - 1].attention.V[:, head - 1] @ of_value
 
-    found = novels.in_parts(written, held.rows[:ROWS, :-1])
-    kinds = kinds_of_marks(held, tokenizer)
+    found, kinds = novels.in_parts(written, held.rows[:ROWS, :-1]), equal_marks(held, tokenizer)
     return {kind: [mean(part(found[here]), 2) for part in (np.mean, np.min, np.max)] for kind, here in kinds.items()}
 
 

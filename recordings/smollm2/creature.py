@@ -24,6 +24,8 @@ def creature(model):
         "frames": len(parts),
         "colours": len(words),
         "effect": mean_interval(full, frames),
+        "effect, a door is asked about": mean_interval(effects_of_a_door(model, words), frames),
+        "two colours": two_colours(model),
         **{
             name: interval(lambda rows, part=part: part[rows].mean(axis=0) / full[rows].mean(), frames)
             for name, part in whole.items()
@@ -65,6 +67,42 @@ def frame_effects(model, rows, words):
         "put in at the noun": put_in(streams, NOUN),
         "put in at the colour": put_in(streams, COLOUR),
         "put in at the last word": put_in(streams, n - 1),
+    }
+
+
+def effects_of_a_door(model, words):
+    """Return the effect of the colour in each frame if the question is about a door that is not in the text."""
+    asked = [frame.rpartition(" of the ")[0] + " of the door was" for frame in SENTENCES["creature"]["frames"]]
+    other = np.roll(words, -1)
+
+    def effect(frame):
+        logits = model.logits(rows_of(model, frame))
+        return np.mean(lead(logits, words, other) - lead(np.roll(logits, -1, axis=0), words, other))
+
+    return [effect(frame) for frame in asked]
+
+
+def two_colours(model):
+    """Return, where two things have a colour each, by how much it matters which has which, in what share the own colour
+    is ahead of the other, and what of the effect is left if neither noun may see its colour."""
+    about, colours = SENTENCES["creature"], SENTENCES["creature"]["colours"]
+    groups, effects, cut, ahead = [], [], [], []
+    pairs = list(zip(colours, np.roll(colours, -1)))
+    for (text, nouns), asked in product(about["two colours"], (0, 1)):
+        rows, turned = (model.encode([text.format(*pair[::way], nouns[asked]) for pair in pairs]) for way in (1, -1))
+        own, other = (np.array([model.word(pair[which]) for pair in pairs]) for which in (asked, 1 - asked))
+        places = np.flatnonzero((rows != turned).any(axis=0))  # of the colours; each noun is behind its own
+        unseen = [Forbid([(place + 1, place) for place in places])]
+        found = [[lead(model.logits(some, done), own, other) for some in (rows, turned)] for done in ((), unseen)]
+        effects.append(np.mean(found[0][0] - found[0][1]))
+        cut.append(np.mean(found[1][0] - found[1][1]))
+        ahead.append(np.mean([found[0][0] > 0, found[0][1] < 0]))
+        groups.append(text)
+    share = interval(lambda rows: np.mean(np.array(cut)[rows]) / np.mean(np.array(effects)[rows]), groups)
+    return {
+        "effect": mean_interval(effects, groups),
+        "own colour ahead": mean_interval(ahead, groups),
+        "the nouns may not see their colours": share,
     }
 
 

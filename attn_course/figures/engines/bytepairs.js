@@ -22,3 +22,5 @@ function firstRead(n, most) {
   const stride = most / 4;
   return Math.max(0, Math.ceil((n - most) / stride) * stride);
 }
+
+export { firstRead, joined };

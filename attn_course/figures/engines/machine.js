@@ -4,6 +4,8 @@
 // name, its kind (a key of KINDS), its inputs, which are nodes as well, and its value. A run is the list of its nodes.
 // Where numbers of a value were set by hand, `made` is the value as it was computed, and `held` has those numbers by place.
 
+import { dot, grid, softmax, sum } from "../common.js";
+
 function matrix(rows, cols, data = new Float64Array(rows * cols)) {
   return { rows, cols, data };
 }
@@ -337,3 +339,8 @@ function runBack(nodes, grad) {
   }
   return found;
 }
+
+export {
+  at, columnSums, KINDS, matrix, matrixFrom, matrixOf, passedOn, rowOf, runBack, runMachine, spread, timesRows,
+  transposed,
+};

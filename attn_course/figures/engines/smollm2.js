@@ -1,6 +1,8 @@
 // A released language model, SmolLM2, run by a worker of a page: from its file, as attn.decoder runs it, with what the
 // package's interventions do to its heads. smollm2.c has what takes the time; bytepairs.js comes before this.
 
+import { firstRead, joined } from "./bytepairs.js";
+
 const MOST_READ = 128; // tokens of one text
 const CAREFUL = 32; // as many tokens at once are multiplied without rounding
 const BEST = 8; // next tokens that are told
