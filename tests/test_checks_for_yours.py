@@ -298,6 +298,9 @@ def test_what_the_page_says_of_pytorch_s_fused_functions_is_so(torch):
     blind = fused(Q, K, V, attn_mask=past.tril(-1).bool())
     (grad,) = torch.autograd.grad(blind.sum(), Q)
     assert not blind[:, :, 0].any() and grad.isfinite().all()
+    unseeing = {"attn_mask": ~past.tril(-1).bool()}
+    assert module(X, X, X, **unseeing)[0][:, 0].isnan().all()
+    assert module.train()(X, X, X, **unseeing, need_weights=False)[0].isfinite().all()
 
     owners = torch.stack([torch.zeros(1, 4, 8), torch.ones(1, 4, 8)], dim=1)
     mixed = fused(torch.randn(1, 4, 4, 8), torch.randn(1, 2, 4, 8), owners, enable_gqa=True)

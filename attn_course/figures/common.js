@@ -282,7 +282,7 @@ function barRow(className, front) {
   };
   // Mark what the bar showed before; null takes the mark away.
   const showBefore = (share) => {
-    bar.classList.toggle("attn-showBeforeed", share !== null);
+    bar.classList.toggle("attn-haunted", share !== null);
     bar.style.setProperty("--attn-was", share);
   };
   return { row: box(className, front, bar, value), set, showBefore };
