@@ -384,7 +384,7 @@ def test_no_key_that_is_pressed_in_a_figure_reaches_the_notebook(asked):
     assert ASKS[active] == "print('Three mice.')"
 
 
-def test_what_was_said_is_kept_for_the_notebook_and_one_switch_hides_and_shows_cells(asked, opened):
+def test_what_was_said_outlives_a_reload_and_one_switch_hides_and_shows_cells(asked, opened, lab):
     asked.evaluate("localStorage['attention-worked-out'] = JSON.stringify({ 'asks?what': 'play' })")
     page = opened("asks.ipynb")
     run(page)
@@ -394,8 +394,10 @@ def test_what_was_said_is_kept_for_the_notebook_and_one_switch_hides_and_shows_c
     assert kept == {"asks?what": "play", "asks?tired": "the cat"} and seen(page) == [WHO, WHAT, END]
     switch(page).check()
     assert seen(page) == SAYS and guess(page, "where").get_by_role("button", name="Just show me").is_visible()
+    begin(page, lab)  # only now are figures drawn before they stand in the page
     page = opened("asks.ipynb")
     run(page)
+    verdict(page, "tired").get_by_text("and so it is").wait_for()
     assert switch(page).is_checked() and seen(page) == SAYS
     switch(page).uncheck()
     assert seen(page) == [WHO, WHAT, END]

@@ -5,24 +5,21 @@ Tests that need the weights are skipped where they are not installed (make model
 
 import hashlib
 import re
-from itertools import product
 from types import SimpleNamespace
 
 import nbformat
 import numpy as np
 import pytest
 
-from attn import Forbid
 from attn_course import minilm
 from attn_course.measured import FOLDER, read_measured
 from attn_course.minilm import CONFIG, SHA256, SOURCE, encode, read_minilm
 from attn_course.released import installed
 from book import chapter
 from recordings.minilm.controls import report_set
-from recordings.minilm.model import HEADS, SENTENCES, Model, read
+from recordings.minilm.model import SENTENCES, Model, read
 from recordings.minilm.pairs import crossed_pairs
 from recordings.minilm.pronoun import mixing
-from recordings.minilm.senses import sentences_of
 from recordings.minilm.words import two_apples
 
 ABOUT = {name: read_measured(name) for name in ("minilm", "minilm_patterns", "minilm_controls")}
@@ -81,14 +78,6 @@ def test_a_recording_of_minilm_is_small_and_names_the_model_and_its_licence(name
     assert "NaN" not in (FOLDER / f"{name}.json").read_text(encoding="utf-8")
 
 
-def test_no_anchor_stands_in_a_sentence_of_its_word():
-    for (word, about), part in product(SENTENCES["senses"].items(), ("templates", "misleading")):
-        sentences, _, templates = sentences_of(word, part)
-        anchors = {name for names in about["anchors"].values() for name in names}
-        assert not anchors & {one for sentence in sentences for one in sentence.lower().rstrip(".").split()}
-        assert len(sentences) == len(templates) == 6 * len(set(templates))
-
-
 # --- with the weights -----------------------------------------------------------------------------
 
 
@@ -135,14 +124,6 @@ def test_a_head_that_writes_its_own_mixtures_changes_nothing(model):
     again = read(model, sentences, mixing("L4H2", np.stack([one.mixture("L4H2") for one in own])))
     for one, same in zip(own, again):
         np.testing.assert_allclose(same.streams, one.streams, atol=1e-5)
-
-
-def test_a_forbidden_edge_is_forbidden_in_each_text_for_itself(model):
-    edges = np.zeros((2, 5, 5), bool)  # [CLS] cat on mat [SEP]
-    edges[0, 1, 3] = edges[1, 3, 1] = True
-    for seen in read(model, ["cat on mat", "mat on cat"], Forbid(edges, 2, 8)):
-        row, column = seen.text.place("cat").start, seen.text.place("mat").start
-        assert np.argwhere(seen.weights == 0).tolist() == [[HEADS.index("L2H8"), row, column]]
 
 
 def test_the_code_of_the_chapter_reads_a_sentence(model, capsys):

@@ -5,18 +5,9 @@ import pytest
 
 from attn_course import novels
 from attn_course.measured import read_measured
-from recordings.novels import learn, reader_that_copies, tellings
+from recordings.novels import learn, reader_that_copies
 
 READER = read_measured("reader_that_copies")
-
-
-def test_heads_that_look_back_and_heads_that_copy_are_told_apart(monkeypatch):
-    told, weights, asks = tellings.twice(np.arange(12).reshape(2, 6)), np.zeros((2, 4, 4, 11, 11)), np.arange(6, 11)
-    weights[:, 1, 2, np.arange(1, 11), np.arange(10)] = 0.9
-    weights[:, 3, 1, asks, asks - 5], weights[:, 3, 2, asks, asks - 6] = 0.7, 0.8  # the latter looks at the same token
-    monkeypatch.setattr(novels, "looks", lambda params, rows: weights[: len(rows)])
-    monkeypatch.setattr(novels, "in_parts", lambda function, rows: function(rows))
-    assert tellings.heads_of(None, {"random": told}) == [[(2, 3)], [(4, 2)]]
 
 
 def test_names_end_their_texts_and_are_in_no_novel(tokenizer):

@@ -14,15 +14,6 @@ SHIPPED = read_measured("novels")["runs"]["novels"][novels.SHIPPED]
 ODDS, PARAMS = "log-odds, inside - closed", novels.read_model()
 
 
-def test_counted_shares_sum_to_one_behind_what_was_seen_and_what_was_not(tokenizer):
-    tokens = tokenizer.encode(novels.read_text("held out"))
-    orders = counting.count(tokens, 4)
-    for before in ([], tokens[10:11], tokens[10:13], [7, 7, 7], tokens[[3, 900, 17]]):
-        texts = np.array([[*before, last] for last in range(2048)])
-        P = counting.likely(orders, texts)
-        assert P.sum() == pytest.approx(1, abs=1e-9) and P.min() > 0
-
-
 def test_n_grams_lose_what_was_recorded(tokenizer, held):
     lost = counting.losses(tokenizer.encode(novels.read_text()), held.rows, 3)
     assert lost.mean() == pytest.approx(SHIPPED["n-grams"]["3-grams"][0], abs=2e-4)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from attn_course.measured import read_measured
-from recordings.smollm2 import claims, creature, fetching, keys, sinks, wall
-from recordings.smollm2.model import HEADS, SENTENCES, Model, handed_over, mixtures
+from recordings.smollm2 import claims, creature, fetching, keys, wall
+from recordings.smollm2.model import HEADS, SENTENCES, Model
 from recordings.smollm2.wall import LEVELS
 
 FOUND, WALL, CLAIMS = (read_measured(name)["runs"] for name in ("smollm2", "smollm2_wall", "smollm2_claims"))
@@ -27,24 +27,6 @@ def test_the_recording_is_of_as_many_heads_layers_and_texts_as_it_says():
         assert len(shown["off"]) == 270 * (n - 1) and len(shown["likely"]) == n - 1
         assert shown["text"] == asked["text"] and ("exchange" in shown) == ("other" in asked)
     assert len(CLAIMS["senses"]["by layer"]) == len(CLAIMS["scores"]["equal weights in one layer"]) == 30
-
-
-def test_a_token_is_hidden_from_later_ones_alone_and_a_lonely_one_sees_itself():
-    n = sinks.LENGTH
-    seen = sinks.hidden(0, 1).mask(1, n)[0]
-    assert seen[0, 0] and seen[1, 1] and not seen[1:, 0].any() and not seen[2:, 1].any() and seen[:, 2:].all()
-    lonely = sinks.alone(sinks.ALONE).mask(1, n)[0]
-    assert_array_equal(np.flatnonzero(~lonely[sinks.ALONE]), np.arange(sinks.ALONE))
-    assert lonely[np.arange(n) != sinks.ALONE].all()
-    assert_array_equal(np.argwhere(~sinks.alone(sinks.ALONE, but=(0,)).mask(1, n)[0]), [[sinks.ALONE, 0]])
-
-
-def test_the_last_tokens_are_asked_as_if_all_had_been_read_at_once(model):
-    rows = model.encode(["The capital of France is", "The capital of Japan is"])
-    mixed, behind = mixtures(model.trace(rows), 24)[::-1], model.behind(rows)
-    at_once = model.logits(rows, [handed_over(mixed, 24, 5, place=rows.shape[1] - 1)])
-    assert_allclose(behind([handed_over(mixed[..., -1:, :], 24, 5)]), at_once, atol=1e-2)
-    assert_allclose(behind(), model.logits(rows), atol=1e-2)  # the cache is as it was
 
 
 def test_the_capital_of_france_comes_out_again(model):
