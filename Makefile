@@ -20,11 +20,10 @@ OLDER = $(if $(PROCESSOR),OPENBLAS_CORETYPE=$(PROCESSOR) NPY_DISABLE_CPU_FEATURE
 AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a container; Jupyter refuses otherwise
 
 .DEFAULT_GOAL := help
-.PHONY: help torch models compiler kernel book pdf check test test-all variants bench lab record novels lines lock clean
+.PHONY: help torch models compiler kernel book check test test-all variants bench lab record siblings novels lines lock clean
 
 help:
 	@echo "make book    build the book into _build/html"
-	@echo "make pdf     the same, and the whole book as one PDF (needs Chromium)"
 	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
 	@echo "make test    check package, chapters, book and pages (eight minutes)"
 	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, and make variants"
@@ -74,9 +73,6 @@ kernel: compiler
 book: .venv/installed
 	$(BIN)/python -m book.build
 
-pdf: .venv/installed
-	$(BIN)/python -m book.pdf
-
 test test-all: .venv/installed
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
@@ -110,6 +106,9 @@ record: .venv/installed
 	$(BIN)/python -m book.execute $(CHAPTERS) book/template.ipynb
 	$(BIN)/python -m book.ledger
 	$(BIN)/python -m book.references
+
+siblings: .venv/installed
+	OMP_NUM_THREADS=1 $(BIN)/python -m recordings.siblings
 
 novels: .venv/installed
 	$(BIN)/python -m recordings.novels.train

@@ -23,8 +23,8 @@ from attn_course.minilm import read_minilm
 from attn_course.smollm2 import read_smollm2
 from book import build
 from book import execute as notebooks
-from book.pdf import find_chromium
 from book.prose import CLOCK
+from tests.chromium import find_chromium
 
 hypothesis.settings.register_profile("steady", deadline=None)  # no test may fail by the clock
 hypothesis.settings.load_profile("steady")
@@ -33,7 +33,7 @@ os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
-TOGETHER = (".ipynb", "test_lab.py", "test_live.py")  # they share a kernel, or a JupyterLab
+TOGETHER = (".ipynb", "test_lab.py")  # they share a kernel, or a JupyterLab
 MEGABYTES = 700  # that the kernel of a chapter may take
 NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
     "book": "reads the book as make book leaves it",

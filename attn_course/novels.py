@@ -2,7 +2,7 @@
 
 import json
 import lzma
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 
 import numpy as np
@@ -179,15 +179,18 @@ def losses(params, rows, interventions=()):
     return in_parts(lost, rows)
 
 
-def closing(params, rows, tokenizer, interventions=()):
-    """Return how likely a closing mark is after each place: array, shape (n_rows, length)."""
-    mark = tokenizer.words.index(CLOSING)
+def closing(params, rows, tokenizer, places, interventions=()):
+    """Return how likely a closing mark is after each of the places, True in `places`: array of its shape (n_rows,
+    length), NaN elsewhere."""
+    mark, stream = tokenizer.words.index(CLOSING), replace(CONFIG, unembedding="none")
 
-    def likely(part):
-        P = softmax(decoder(params, CONFIG, part, interventions=interventions))
-        return P[..., mark].copy()  # a view would keep all of P
+    def likely(part, asked):
+        X = decoder(params, stream, part, interventions=interventions)
+        found = np.full(asked.shape, np.nan)
+        found[asked] = softmax(X[asked] @ params["embedding"].T)[:, mark]
+        return found
 
-    return in_parts(likely, rows)
+    return in_parts(likely, rows, places)
 
 
 def looks(params, rows):

@@ -27,13 +27,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const logo = document.querySelector(".sidebar-primary-item:has(> .navbar-brand)");
   logo?.setAttribute("role", "navigation");
   logo?.setAttribute("aria-label", "Title page");
-  document.querySelectorAll(".attn-strip a[aria-current]").forEach((here) => {
-    const strip = here.closest(".attn-strip"); // where it is longer than the page, the present chapter stands in its middle
-    const widths = new ResizeObserver(() => {
-      strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
-    });
-    [strip, strip.firstElementChild].forEach((one) => widths.observe(one)); // letters may be late, and the page turned
-  });
 });
 
 // Search calls what it has from the index by its page alone; here it is called by its section too, as all else.
@@ -50,7 +43,7 @@ addEventListener("DOMContentLoaded", () => {
 }, true); // before the search begins
 
 // What stands after a guess is not shown until the guess is there to be made; if it never comes, all is shown.
-if (!/index\.html$/.test(location.pathname) && localStorage.getItem("attention-worked-out: show all") !== "yes") {
+if (localStorage.getItem("attention-worked-out: show all") !== "yes") {
   document.documentElement.classList.add("attn-asks");
   addEventListener("load", () => document.documentElement.classList.remove("attn-asks"));
 }

@@ -80,22 +80,35 @@ def make_narrow(figure):
     figure.set_size_inches(NARROW, rows * figure.get_figheight())
     for ax in figure.axes:
         break_labels(ax.yaxis, figure.bbox.width / 3)
-    for _ in range(2):  # what is broken leaves other room
+    fitted = fit_texts(figure)
+    give_back(figure, heights)
+    if fitted:  # what was broken leaves other room
         fit_texts(figure)
         give_back(figure, heights)
     figure.set_figheight(min(figure.get_figheight(), figure.get_tightbbox().height + 0.15))  # maps keep their shape
 
 
 def fit_texts(figure):
-    """Break, thin out or slant what has no room."""
-    figure.draw_without_rendering()
+    """Break, thin out or slant what has no room, and return whether anything had none."""
+    before = laid_out(figure)
     for ax in figure.axes:
         spread_labels(ax)
         if ax.xaxis.label.get_window_extent().x1 > figure.bbox.width:
             ax.set_xlabel(ax.get_xlabel(), ha="right", x=1)
-    figure.draw_without_rendering()
+    if words(figure) != before:
+        laid_out(figure)
     for text in texts(figure):
         break_text(text, figure.bbox.width)
+    return words(figure) != before
+
+
+def laid_out(figure):
+    figure.draw_without_rendering()
+    return words(figure)
+
+
+def words(figure):
+    return [(text.get_text(), text.get_rotation(), text.get_ha()) for text in texts(figure)]
 
 
 def give_back(figure, heights):

@@ -188,13 +188,11 @@ def normalise(notebook):
 
     Changes the notebook in place and returns it.
     """
-    strip = {"strip": notebook.metadata["strip"]} if "strip" in notebook.metadata else {}
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
         }
-        | strip
     )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"

@@ -100,7 +100,7 @@ function drawGuesses(root, guesses) {
 // Below the first guess of a chapter, and on another page where it has room for it.
 const switchFor = (guesses) => showAllSwitch((isShown) => guesses.filter(({ isOpen }) => isOpen()).forEach(({ set }) => set(isShown)));
 
-const asked = chapter ? [...document.querySelectorAll('[data-explorable="guess"]')] : []; // the book as one page hides nothing
+const asked = [...document.querySelectorAll('[data-explorable="guess"]')];
 const guesses = [...asked].reverse().map(holdBack).reverse(); // a result may hold the next guess
 if (guesses.length) {
   const drawn = element("div", { className: "attn-explorable attn-guesses", role: "group", "aria-label": "Your guesses and the results" });

@@ -1,10 +1,9 @@
-"""What _config.yml cannot say: figures that move, the PDF, nothing from elsewhere, folds called by their words."""
+"""What _config.yml cannot say: where the reader is, figures that move, nothing foreign, folds called by their words."""
 
 import hashlib
 import itertools
 import logging
 import re
-import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -14,8 +13,7 @@ from attn_course.figures import figure_scripts, scripts_on_request, shared_scrip
 from attn_course.figures.press_train import TRAINER
 from attn_course.figures.smollm2_reader import smollm2_scripts
 
-from . import ROOT
-from .build import PDF
+from . import ROOT, number_of
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
@@ -31,10 +29,11 @@ def name_place(record):
     return True
 
 
-def offer_pdf(app):
-    """Let the title page offer the PDF where there is one."""
-    if app.builder.name == "html" and PDF.exists():
-        app.tags.add("pdf")
+def say_where(app, pagename, templatename, context, doctree):
+    """Let each chapter begin with a line that says where the reader is."""
+    if number := number_of(pagename):
+        last = max(filter(None, map(number_of, app.env.found_docs)))
+        context["body"] = f'<p class="attn-where">Chapter {number} of {last}</p>' + context["body"]
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
@@ -78,15 +77,13 @@ def page_scripts():
 
 
 def write_assets(app, exception):
-    """Put beside the pages the explorables, what some of these bring on request, the chapters to load, and the PDF."""
+    """Put beside the pages the explorables, and what some of these bring on request."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
     for name, text in itertools.chain(page_scripts().items(), scripts_on_request(), smollm2_scripts(without_comments)):
         static.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
         static.joinpath(name).write_text(text, encoding="utf-8")
-    if "pdf" in app.tags:
-        shutil.copy(PDF, app.outdir)
 
 
 def bring_figures(app, exception):
@@ -107,7 +104,7 @@ def setup(app):
     for handler in logging.getLogger("sphinx").handlers:
         handler.addFilter(name_place)
     app.add_transform(Captions)
-    app.connect("builder-inited", offer_pdf)
+    app.connect("html-page-context", say_where)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)
     app.connect("build-finished", write_assets)

@@ -71,19 +71,7 @@ for (const exercise of document.querySelectorAll("section#exercises > section"))
 }
 
 const summary = document.querySelector("section#summary");
-if (chapter && summary) {
-  const { input, label } = checkbox("I have read this chapter", chapter);
-  summary.append(label);
-  if (remembered()[chapter] === undefined) { // once; who takes the mark away is not asked again
-    const seen = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
-      seen.disconnect();
-      input.checked = true;
-      note({ [chapter]: true });
-    });
-    seen.observe(label);
-  }
-}
+if (chapter && summary) summary.append(checkbox("I have read this chapter", chapter).label);
 
 markContents();
 const progress = document.querySelector(".attn-progress");

@@ -11,14 +11,8 @@ script has
   these, lists with one number more than "loss"; and what was measured at the end.
 """
 
-from attn import Tape, TransformerConfig
+from attn import Tape
 from attn.training import cross_entropy
-
-
-def toy(**sizes):
-    """Return the config of a small transformer, as most models here are."""
-    usual = {"d_model": 32, "activation": "relu", "biases": "mlp", "unembedding": "separate"}
-    return TransformerConfig(**usual | sizes)
 
 
 def gradients(model, params, rows, known=None):

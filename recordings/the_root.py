@@ -10,11 +10,11 @@ from itertools import product
 
 import numpy as np
 
-from attn import decoder, init_transformer
+from attn import TransformerConfig, decoder, init_transformer
 from attn.training import train
 from attn_course.corpora import repeated
 from attn_course.measured import mean_losses
-from recordings import gradients, toy
+from recordings import gradients
 
 SOURCE = "the toy rows attn_course.corpora.repeated"
 EVERY, SEEDS = 50, range(5)
@@ -30,7 +30,10 @@ KINDS = {  # what scores are divided by, what W_Q and W_K are first multiplied b
 
 def learn(seed, divisor, start, learning_rate, warm_up, steps, n_taken=None):
     """Return the losses alone."""
-    config = toy(vocab_size=20, n_heads=1, d_k=256, d_ff=0, n_layers=2, positions="relative", scale=1 / divisor)
+    config = TransformerConfig(
+        vocab_size=20, d_model=32, n_heads=1, d_k=256, n_layers=2, d_ff=0, scale=1 / divisor,
+        positions="relative", activation="relu", biases="mlp", unembedding="separate",
+    )  # fmt: skip
     rng = np.random.default_rng(seed)
     params = init_transformer(rng, config, dtype=np.float64)
     for layer, name in product(("layer 1", "layer 2"), ("W_Q", "W_K")):

@@ -43,13 +43,6 @@ def ask_share_receive(K=((2, 1), (1, 1), (1, 2)), V=((2, 1), (1, 3), (1, 2)), **
     return figures.AskShareReceive(["cat", "sat", "<b>mat"], "it", [0, 1], K, V, **{**told, **changes})
 
 
-def notes_square(**changes):
-    rng = np.random.default_rng(9)
-    keys = rng.normal(size=(7, 3))
-    keys /= np.linalg.norm(keys, axis=1, keepdims=True)
-    return figures.NotesSquare(**{"K": keys, "V": rng.normal(size=(7, 4)), **changes})
-
-
 def one_of_each():
     rng = np.random.default_rng(11)
     return {
@@ -64,20 +57,12 @@ def one_of_each():
             *np.random.default_rng(13).normal(size=(2, 3, 2, 2)),
         ),
         "mask": figures.MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
-        "news": figures.NewsExplorer(0.8, 6, 5),
         "parameters": figures.ParameterCounter(GPT3, "175B"),
         "press_train": figures.PressTrain(steps=20),
         "cost": figures.CostExplorer(GPT3, "175B", key_heads=8),
-        "online": figures.OnlineSoftmax([0.5, -1, 2, 1, 2.5], [1, -1, 0.5, 2, -2], seen=2),
-        "softmax_back": figures.SoftmaxBackward(["cat", "sat", "<b>mat"], [1, -1, 2], [-1, 0.5, 2]),
-        "formula_parts": figures.FormulaParts(
-            [["softmax(", "", ""], ["<b>Q", "query", "Asks <i>."], [")", "", "Ends."]]
-        ),
         "gauge": figures.GaugeExplorer(["a", "b", "c"], *np.random.default_rng(32).normal(size=(2, 3, 5)), power=1.0),
         "self_check": self_check(chosen=[1, 1]),
         "rotary": figures.RotaryExplorer([2, 0.5], [1.5, -1], 0.3),
-        "norm": figures.NormExplorer([2, -1, 0.5, 3]),
-        "notes": notes_square(written=3, asked=1),
         "walks": figures.WalkExplorer(),
         "stepper": stepper(),
         "guess": figures.Guess(
@@ -120,8 +105,6 @@ MOVES = {
         (key, "temperature", "ArrowRight"),
         (key, "added to every score", "End"),
         (words, "the new extraordinary-fox"),
-        (drag, "score of new", 900),
-        (key, "temperature", "Home"),
     ],
     "ask_share_receive": [
         (hold, "The question of it", "ArrowRight"),
@@ -143,15 +126,6 @@ MOVES = {
         (words, "fish cat fish who"),
         (click, "−∞ before softmax"),
         (click, "all words"),
-    ],
-    "news": [
-        (hold, "place of the last word", "Shift+ArrowUp"),
-        (key, "score of the clue", "Home"),
-        (drag, "place of the last word", 900),
-        (key, "kept at each word", "Home"),
-        (press, "▶ Send the news"),
-        (key, "kept at each word", "End"),
-        (drag, "place of the last word", -900),
     ],
     "parameters": [
         (hold, "n_layers", "Shift+ArrowDown"),
@@ -175,31 +149,16 @@ MOVES = {
         (fill, "heads per layer", "3"),
         (fill, "layers", "1"),
         (pick, "No head may look at", "itself in layer 1"),
-        (click, "which noun is “it”?"),
+        (click, "tell a fortune to its end"),
         (fill, "steps", "10"),
         (train,),
     ],
     "cost": [
         (hold, "tokens", "Shift+ArrowRight"),
         (hold, "key heads", "ArrowLeft"),
-        (hold, "tokens", "Shift+ArrowUp"),
         (click, "Small"),
-        (hold, "key heads", "Shift+ArrowDown"),
         (hold, "tokens", "Shift+ArrowDown"),
     ],
-    "online": [
-        (hold, "scores that have come", "ArrowRight"),
-        (hold, "scores that have come", "ArrowUp"),
-        (press, "▶ Play"),
-        (hold, "scores that have come", "Shift+ArrowLeft"),
-    ],
-    "softmax_back": [
-        (hold, "gradient at the weight of cat", "ArrowUp"),
-        (hold, "gradient at the weight of sat", "Shift+ArrowDown"),
-        (key, "score of <b>mat", "Home"),
-        (press, "All columns alike"),
-    ],
-    "formula_parts": [(press, "<b>Q"), (press, ")")],
     "gauge": [
         (hold, "query of b", "ArrowDown"),
         (hold, "key of b", "Shift+ArrowRight"),
@@ -210,23 +169,6 @@ MOVES = {
         (hold, "both, together", "Shift+ArrowRight"),
         (key, "angle per position", "ArrowLeft"),
         (drag, "both, together", 900, 0),
-    ],
-    "norm": [
-        (hold, "entry 2", "Shift+ArrowUp"),
-        (hold, "mean", "ArrowDown"),
-        (drag, "standard deviation", 0, -900),
-        (press, "All times −1"),
-    ],
-    "notes": [
-        (press, "Write the next pair"),
-        (click, "delta rule"),
-        (touch, CELL, 3),
-        (key, "pairs written", "End"),
-        (touch, CELL, 0),
-        (press, "Write the next pair"),
-        (click, "gate"),
-        (key, "pairs written", "Home"),
-        (touch, CELL, 6),
     ],
     "walks": [
         (hold, "dₖ", "Shift+ArrowRight"),

@@ -33,7 +33,6 @@ LOOK = """(root) => {
       rows: list(table, "tbody th", text),
       cells: [...table.tBodies[0].rows].map((row) => list(row, "td > *, td:not(:has(*))", text).join(" | ")),
       names: list(table, "button[aria-label]", (cell) => cell.getAttribute("aria-label")),
-      chosen: list(table, ".attn-chosen th", text),
     })),
     hidden: list(root, "[hidden]", text),
     pressed: list(root, "[aria-pressed=true]", (node) => node.getAttribute("aria-label") ?? text(node)),

@@ -223,15 +223,18 @@ def test_a_row_of_the_ledger_needs_a_cell_that_shows_it(small_book):
         ledger.section_of(chapter, "A2")
 
 
-def test_what_was_made_is_current_as_long_as_it_is_there_and_its_source_is_the_same(tmp_path):
-    made = tmp_path / "made"
-    assert not build.is_current(made, "source")
-    build.stamp(made, "source")
-    assert not build.is_current(made, "source"), "it was taken away"
-    made.mkdir()
-    assert build.is_current(made, "source") and not build.is_current(made, "another")
-    build.stamp_of(made).write_bytes(b"\xff")
-    assert not build.is_current(made, "source")
+def test_the_book_is_ready_as_long_as_it_is_there_and_its_sources_are_the_same(tmp_path, monkeypatch):
+    pages, stamp = tmp_path / "html", tmp_path / "html.made-from"
+    for name, value in {"PAGES": pages, "STAMP": stamp, "sources": lambda: "source"}.items():
+        monkeypatch.setattr(build, name, value)
+    assert not build.is_ready()
+    stamp.write_text("source", encoding="utf-8")
+    assert not build.is_ready(), "it was taken away"
+    pages.mkdir()
+    assert build.is_ready()
+    for other in (b"another", b"\xff"):
+        stamp.write_bytes(other)
+        assert not build.is_ready()
 
 
 def add_remote(folder, address):
@@ -239,19 +242,15 @@ def add_remote(folder, address):
     subprocess.run(["git", "remote", "add", "origin", address], cwd=folder, check=True)
 
 
-def test_a_published_book_has_its_addresses_and_offers_its_pdf_as_long_as_it_shows_the_book(small_book, browser):
+def test_a_published_book_has_its_addresses_as_long_as_it_is_published(small_book):
     add_remote(small_book, "https://s3cret@github.com/ada/course")
     title = small_book / "chapters/index.md"
     text = (build.ROOT / "chapters/index.md").read_text(encoding="utf-8")
     title.write_text(re.sub(r"\[([^]]*)\]\(\w+\.(?:md|ipynb)(?:#[\w-]+)?\)", r"\1", text), encoding="utf-8")
-    run = run_build(small_book, "pdf")
+    run = run_build(small_book)
     assert run.returncode == 0, run.stderr
-    html = small_book / "_build/html"
-    assert (html / "attention-worked-out.pdf").read_bytes().startswith(b"%PDF-")
-    page = soup_of(html / "chapters/index.html")
-    assert page.find("a", string="the whole book as a PDF")["href"] == "../attention-worked-out.pdf"
 
-    published = "https://ada.github.io/course/"
+    html, published = small_book / "_build/html", "https://ada.github.io/course/"
     button = "https://mybinder.org/v2/gh/ada/course/HEAD?urlpath=lab/tree/chapters/01_one.ipynb"
     assert addresses(html / "chapters/01_one.html") == ([button], f"{published}chapters/01_one.html")
     assert addresses(html / "chapters/index.html")[0] == [button], "the title page is no notebook"
@@ -270,8 +269,6 @@ def test_a_published_book_has_its_addresses_and_offers_its_pdf_as_long_as_it_sho
     assert run_build(small_book).returncode == 0
     assert addresses(html / "chapters/01_one.html") == ([], None)
     assert "/issues/" not in (html / "chapters/01_one.html").read_text(encoding="utf-8")
-    assert "attention-worked-out.pdf" not in (html / "chapters/index.html").read_text(encoding="utf-8")
-    assert not (html / "attention-worked-out.pdf").exists()
 
 
 def test_the_book_has_the_address_of_its_own_repository_and_that_of_the_variable_before_that_of_pages(

@@ -14,11 +14,13 @@ CORPORA = {
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_no_test_row_is_seen_in_training_and_a_seed_gives_the_same_rows(name):
+def test_no_test_row_a_tenth_or_a_quarter_is_seen_in_training_and_a_seed_gives_the_same_rows(name):
     make, rows = CORPORA[name]
     corpus, again = make(np.random.default_rng(1)), make(np.random.default_rng(1))
     train, test = ({tuple(row) for row in part[rows]} for part in (corpus.train, corpus.test))
     assert train and test and not train & test
+    n_test, n_train, share = len(corpus.test[rows]), len(corpus.train[rows]), 1 / 4 if "sentences" in rows else 1 / 10
+    assert abs(n_test - share * (n_test + n_train)) <= 0.5
     for part, other in ((corpus.train, again.train), (corpus.test, again.test)):
         for key in part:
             np.testing.assert_array_equal(part[key], other[key])
@@ -100,60 +102,37 @@ def test_a_fortune_keeps_to_its_grammar_and_none_is_missing():
         assert rest == ["and", pronoun, feeling, "."]
 
 
-def test_an_unknown_word_is_named():
-    with pytest.raises(ValueError, match="not a word of this corpus: dragon"):
-        coreference(np.random.default_rng(9)).encode("the dragon")
-
-
-def test_tokens_and_sentences_are_turned_into_each_other_or_refused():
+def test_what_is_no_word_and_no_token_and_rows_that_cannot_repeat_are_refused():
     corpus = coreference(np.random.default_rng(9))
-    assert corpus.encode("").dtype == corpus.encode("the cat").dtype == int
-    with pytest.raises(ValueError, match=rf"from 0 to {len(corpus.words) - 1}, but there is -1"):
-        corpus.decode([0, -1])
-    with pytest.raises(ValueError, match=rf"from 0 to {len(corpus.words) - 1}, but there is {len(corpus.words)}"):
-        corpus.decode([0, len(corpus.words)])
+    assert corpus.encode("").dtype == int
+    with pytest.raises(ValueError, match="not a word of this corpus: dragon"):
+        corpus.encode("the dragon")
+    for wrong in (-1, len(corpus.words)):
+        with pytest.raises(ValueError, match=f"from 0 to {len(corpus.words) - 1}, but there is {wrong}"):
+            corpus.decode([0, wrong])
+    for length in (9, 42):
+        with pytest.raises(ValueError, match=f"length must be from 10 to 41, but is {length}"):
+            repeated(np.random.default_rng(7), 2, length=length)
 
 
-@pytest.mark.parametrize("length", [9, 42])
-def test_rows_that_cannot_repeat_are_refused(length):
-    with pytest.raises(ValueError, match=f"length must be from 10 to 41, but is {length}"):
-        repeated(np.random.default_rng(7), 2, length=length)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_held_out_is_drawn_by_lot(seed):
+    """Taken in order, all pairs with the first noun, or all fortunes of one name, would be in the test."""
+    sentences = coreference(np.random.default_rng(seed)).test["sentences"]
+    pairs = {frozenset(pair) for pair in sentences[:, [1, 5]].tolist()}
+    assert len(pairs) == 30
+    assert max(sum(noun in pair for pair in pairs) for noun in sentences[:, 1]) <= 10
+    sentences = fortunes(np.random.default_rng(seed)).test["sentences"]
+    assert [len(set(sentences[:, place])) for place in range(3)] == [4, 4, 4]
 
 
-@pytest.mark.parametrize("name", CORPORA)
-def test_a_tenth_or_a_quarter_is_held_out(name):
-    make, rows = CORPORA[name]
-    corpus, share = make(np.random.default_rng(1)), 1 / 4 if name in ("coreference", "fortunes") else 1 / 10
-    n_test, n = len(corpus.test[rows]), len(corpus.test[rows]) + len(corpus.train[rows])
-    assert abs(n_test - share * n) <= 0.5
-
-
-def test_pairs_of_nouns_are_parted_by_lot():
-    """Taken in order, all pairs with the first noun would be in the test."""
-    for seed in range(3):
-        sentences = coreference(np.random.default_rng(seed)).test["sentences"]
-        pairs = {frozenset(pair) for pair in sentences[:, [1, 5]].tolist()}
-        assert len(pairs) == 30
-        assert max(sum(noun in pair for pair in pairs) for noun in sentences[:, 1]) <= 10
-
-
-def test_fortunes_are_parted_by_lot():
-    """Taken in order, all of one name would be in the test."""
-    for seed in range(3):
-        sentences = fortunes(np.random.default_rng(seed)).test["sentences"]
-        assert [len(set(sentences[:, place])) for place in range(3)] == [4, 4, 4]
-
-
-def test_sentences_about_apples_come_in_no_order():
-    """Short sentences are drawn more often than long ones, so they would come first."""
+def test_rows_come_in_no_order():
+    """Short sentences about apples are drawn more often than long ones, so they would come first."""
     for seed in range(3):
         drawn = apples(np.random.default_rng(seed))
         lengths = (np.vstack([drawn.test["source"], drawn.train["source"]]) > 0).sum(axis=1)
         fifth = len(lengths) // 5
         assert abs(lengths[:fifth].mean() - lengths[-fifth:].mean()) < 1.5
-
-
-def test_rows_of_names_and_items_come_in_no_order():
     drawn = two_relations(np.random.default_rng(1))
     first = np.concatenate([drawn.test["rows"], drawn.train["rows"]])[:, 0]
     assert abs(np.corrcoef(first, np.arange(len(first)))[0, 1]) < 0.2

@@ -15,9 +15,6 @@ from attn_course.figures import (
     FOLDER,
     AskShareReceive,
     MaskExplorer,
-    NewsExplorer,
-    NormExplorer,
-    NotesSquare,
     ParameterCounter,
     SelfCheck,
     SoftmaxExplorer,
@@ -128,18 +125,6 @@ def stop_time(page):
     page.clock.pause_at(1000)
 
 
-def test_the_mouse_chooses_and_slides_and_the_keyboard_goes_on(blank):
-    page = blank(EACH["notes"])
-    page.get_by_label("delta rule").click()
-    slider, told = page.get_by_role("slider", name="pairs written"), page.locator(".attn-counted").first
-    box, said = slider.bounding_box(), [told.inner_text()]
-    page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
-    said.append(told.inner_text())
-    assert slider.input_value() == "0" and page.get_by_label("delta rule").is_checked()
-    page.keyboard.press("ArrowRight")
-    assert slider.input_value() == "1" and len({*said, told.inner_text()}) == 3
-
-
 def test_scores_grow_with_the_root_of_the_length_and_are_told(blank):
     keys = [[2, 1], [1, 2]]
     page = blank(AskShareReceive(["a", "b"], "it", [0, 1], keys, np.eye(2), adds="length", d_k=128, scaled=False))
@@ -211,28 +196,6 @@ def test_arcs_are_as_wide_as_the_weights_of_the_word_that_is_pressed(blank):
         assert words.nth(word).locator("input").is_checked()
 
 
-def test_the_news_is_sent_once_word_by_word_and_stops_when_the_reader_moves_the_last_word(blank):
-    page = blank(NewsExplorer(0.9, 10, 8), reduced_motion="no-preference")
-    tall = """() => [...document.querySelectorAll(".attn-note:not(.attn-ghost), rect.attn-share:not(.attn-ghost)")]
-      .map((bar) => Number(bar.getAttribute("height")))"""
-    arrived = page.evaluate(tall)
-    assert [height > 0 for height in arrived] == [True] * 9 + [False] * 32 + [True]
-    stop_time(page)
-    press(page, "▶ Send the news")
-    page.clock.run_for(20)
-    assert np.count_nonzero(page.evaluate(tall)) == 1, "the news is at the first word alone"
-    page.clock.run_for(580)
-    halfway = page.evaluate(tall)
-    assert 3 < np.count_nonzero(halfway) < 9 and halfway[-1] == arrived[-1], "attention needs the time of one word"
-    page.clock.run_for(2000)
-    assert page.evaluate(tall) == arrived
-    press(page, "▶ Send the news")
-    page.clock.run_for(100)
-    hold(page, "place of the last word", "ArrowLeft")
-    page.clock.run_for(2000)
-    assert np.count_nonzero(page.evaluate(tall)) == 9
-
-
 BOXES = """(nodes) => nodes.map((node) => node.getBoundingClientRect())
   .map(({ x, y, width, height }) => [x, y, width, height])"""
 
@@ -300,33 +263,27 @@ def test_no_band_of_the_tower_is_too_thin_to_be_seen_and_another_scale_is_told(b
 
 
 SEEN = """(place) => {
-  const step = () => Number(place.ariaValueNow ?? place.value), seen = (window.seen = [step()]);
+  const step = () => Number(place.value), seen = (window.seen = [step()]);
   new MutationObserver(() => seen.at(-1) === step() || seen.push(step())).observe(place, { attributes: true });
 }"""
 
 
-@pytest.mark.parametrize(
-    ("name", "play", "stop", "place", "first", "last"),
-    [("online", "▶ Play", "❚❚ Stop", ".attn-handle", 2, 5), ("stepper", "▶ Run", "Stop", "[type=range]", 0, 34)],
-)
-def test_what_plays_shows_each_step_once_and_stops_at_the_end_when_asked_and_when_the_reader_takes_over(
-    blank, name, play, stop, place, first, last
-):
-    page = blank(EACH[name], reduced_motion="no-preference")
-    held = page.locator(place).first
-    held.evaluate(SEEN)
+def test_what_runs_shows_each_step_once_and_stops_at_the_end_when_asked_and_when_the_reader_takes_over(blank):
+    page = blank(EACH["stepper"], reduced_motion="no-preference")
+    slider = page.get_by_role("slider", name="Step")
+    slider.evaluate(SEEN)
     stop_time(page)
-    press(page, play)
+    press(page, "▶ Run")
     page.clock.run_for(40_000)
-    assert page.evaluate("seen") == [*range(first, last + 1)]
-    for end in (lambda: press(page, stop), lambda: held.press("ArrowRight")):
-        press(page, play)
+    assert page.evaluate("seen") == [*range(35)]
+    for end in (lambda: press(page, "Stop"), lambda: slider.press("ArrowRight")):
+        press(page, "▶ Run")
         page.clock.run_for(1000)
         end()
         taken = page.evaluate("seen.at(-1)")
         page.clock.run_for(40_000)
-        assert page.evaluate("seen.at(-1)") == taken < last
-        assert page.get_by_role("button", name=play).is_visible()
+        assert page.evaluate("seen.at(-1)") == taken < 34
+        assert page.get_by_role("button", name="▶ Run").is_visible()
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -342,6 +299,10 @@ def test_bars_are_seen_in_the_readers_own_colours(blank, dark):
     )
     same = {tuple(re.findall(r"\d+", colour)[:3]) for colour in (ink, border, share)}
     assert len(same) == 1 and not same & {tuple(re.findall(r"\d+", paper)[:3])}
+
+
+def has_focus(node):
+    return node.evaluate("node => node === document.activeElement")
 
 
 FOCUSED = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
@@ -367,7 +328,7 @@ def test_arrow_keys_home_and_end_move_inside_a_table(blank):
 
 
 def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
-    page = blank(EACH["mask"], EACH["notes"])
+    page = blank(EACH["mask"], EACH["mask"])
     for table in page.locator("table").all():
         stops = table.locator("button[tabindex='0']")
         assert table.locator("button").count() > 1 and stops.count() == 1
@@ -377,56 +338,29 @@ def test_a_table_is_one_tab_stop_which_stays_where_the_reader_was(blank):
         page.keyboard.press("Tab")
         assert not table.evaluate("table => table.contains(document.activeElement)")
         page.keyboard.press("Shift+Tab")
-        assert last.evaluate("cell => cell === document.activeElement")
+        assert has_focus(last)
 
 
-def test_the_keyboard_stays_where_it_was_when_the_words_change(blank):
+def test_the_keyboard_stays_where_it_was_when_the_words_or_the_model_change(blank):
     page = blank(EACH["softmax"])
-    field = page.locator(".attn-words input")
-    before = field.input_value().split()
-    own = "one two"
+    field, own = page.locator(".attn-words input"), "one two"
+    before = field.input_value()
     field.fill(own)
-    use, again = page.get_by_role("button", name="Use them"), page.get_by_role("button", name="Start again")
-    use.focus()
-    page.keyboard.press("Enter")
-    assert field.input_value() == own
-    assert use.evaluate("node => node === document.activeElement")
-    again.focus()
-    page.keyboard.press("Enter")
-    assert field.input_value().split() == before
-    assert again.evaluate("node => node === document.activeElement")
+    for name, text in [("Use them", own), ("Start again", before)]:
+        button = page.get_by_role("button", name=name)
+        button.press("Enter")
+        assert field.input_value().split() == text.split() and has_focus(button)
     field.fill(own)
     page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 4000)")
     page.keyboard.press("Enter")
-    assert field.input_value() == own and field.evaluate("node => node === document.activeElement")
+    assert field.input_value() == own and has_focus(field)
     assert page.evaluate("scrollY") == 4000, "the page stays where the reader has it"
 
-
-def test_the_keyboard_stays_at_the_model_that_was_chosen(blank):
     page = blank(EACH["cost"])
     page.get_by_label("175B").focus()
     for label in reversed(list(GPT3)[:-1]):  # each key finds what the one before it left
         page.keyboard.press("ArrowUp")
-        assert control(page, label).is_checked()
-        assert control(page, label).evaluate("node => node === document.activeElement")
-    again = page.get_by_role("button", name="Start again")
-    again.focus()
-    page.keyboard.press("Enter")
-    assert page.get_by_label("175B").is_checked() and again.evaluate("node => node === document.activeElement")
-
-
-@pytest.mark.parametrize(("width", "most"), [(1280, 520), (390, 700)])
-def test_the_notes_fit_a_screen_and_their_pairs_are_read_by_the_keyboard(blank, width, most):
-    values = 1 - 2 * (np.arange(24)[:, None] >> np.arange(8) & 1)
-    page = blank(NotesSquare(np.tile(np.eye(8), (3, 1)), values, written=24, rule="gate"), width=width)
-    assert page.locator(".attn-explorable").bounding_box()["height"] <= most
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    page.locator(".attn-pairs [tabindex='0']").focus()
-    for pressed in ("ArrowDown", "ArrowRight", "Enter"):
-        page.keyboard.press(pressed)
-    assert page.locator(".attn-pairs [aria-pressed=true]").inner_text() == "10 ✗"
-    assert page.locator(".attn-scene").get_attribute("aria-label").startswith("The notes, 8 by 8 numbers.")
-    assert "that of pair 18 is nearer" in page.locator(".attn-detail").inner_text()
+        assert control(page, label).is_checked() and has_focus(control(page, label))
 
 
 # --- the loom --------------------------------------------------------------------------------------------------------
@@ -475,7 +409,7 @@ def test_a_strip_unfolds_its_numbers_and_they_stay_unfolded_with_other_words(bla
     press(page, "layer 1: normalised, “she”")
     assert numbers.is_visible() and page.locator(".attn-arrays caption").inner_text() == "normalised (words × dmodel)"
     words(page, "she lost gold")
-    assert numbers.is_visible() and own.get_by_role("button").evaluate("node => node === document.activeElement")
+    assert numbers.is_visible() and has_focus(own.get_by_role("button"))
     sentence = page.locator("label", has_text="Sentence").locator("select")
     offered = ["<b>Anna lost gold and she", "<b>Anna lost", "she lost gold"]
     assert sentence.locator("option").all_inner_texts() == offered
@@ -653,13 +587,14 @@ def test_a_figure_reads_its_model_once_a_change_tells_it_and_is_silent_when_it_i
         assert found["ended"] == [] and found["left"] == 0
 
 
-def test_a_vector_of_another_length_gets_handles_of_its_own(blank):
+def test_a_sentence_of_another_length_gets_handles_of_its_own(blank):
     longer = """async ({ el, model }) => {
-      model.set("x", [1, 2, 3, 4, 5]);
+      model.set("tokens", ["a", "b", "c", "d", "e"]);
+      model.set("scores", [1, 2, 3, 4, 5]);
       await Promise.resolve();
       return el.querySelectorAll(".attn-handle").length;
     }"""
-    assert in_notebook(blank(), NormExplorer([1, 2]), longer) == 5 + 2  # with the mean's and the deviation's
+    assert in_notebook(blank(), SoftmaxExplorer(["a", "b"], [1, 2]), longer) == 5
 
 
 # --- the Python side -------------------------------------------------------------------------------------------------

@@ -6,24 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from examples import EACH, notes_square, stepper, stirred
+from examples import EACH, stepper, stirred
 from numpy.testing import assert_allclose
 
 from attn import Tape, Trace, decoder, scaled_dot_product_attention, softmax, switch_off
 from attn.interventions import Replace, ReplaceValues, named_head
-from attn.layers import layer_norm
 from attn.parameters import GPT3, TransformerConfig, cache_bytes, count_parameters, flat
 from attn.positions import rotary, sinusoid
 from attn_course.figures import (
     AskShareReceive,
     CostExplorer,
     HeadsWall,
-    NewsExplorer,
-    NormExplorer,
-    OnlineSoftmax,
     ParameterCounter,
     RotaryExplorer,
-    SoftmaxBackward,
 )
 from attn_course.figures.stepper import sizes_of
 from attn_course.measured import read_measured
@@ -151,50 +146,6 @@ def test_one_pair_of_a_sinusoid_is_a_hand_that_turns(js):
         assert js("attn.rotary.compare", figure.state())["score"] == pytest.approx(rows[10, both] @ rows[13, both])
 
 
-@pytest.mark.parametrize("written", [0, 1, 5, 7])
-def test_the_square_holds_what_each_rule_writes_and_says_what_is_read(js, written):
-    figure = notes_square(written=written)
-    K, V = np.array(figure.K)[:written], np.array(figure.V)[:written]
-    corrected = np.zeros((3, 4))
-    for k, v in zip(K, V):
-        corrected = (np.eye(3) - np.outer(k, k)) @ corrected + np.outer(k, v)
-    ages = np.arange(written)[::-1, None]
-    wanted = {"sum": K.T @ V, "delta rule": corrected, "gate": K.T @ (0.8**ages * V)}
-    attended = scaled_dot_product_attention(K, K, V, scale=40)[0] if written else np.zeros((0, 4))
-    for figure.rule, notes in wanted.items():
-        found = js("attn.notes.recall", figure.state())
-        assert_allclose(found["notes"], notes, atol=1e-12)
-        assert_allclose(figure.notes, notes, atol=1e-12)
-        right = []
-        for told, read in [(found["inNotes"], K @ notes), (found["inAttention"], attended)]:
-            lengths = np.outer(*(np.linalg.norm(rows, axis=1) for rows in (read, V)))
-            cosines = read @ V.T / lengths
-            assert_allclose([one["cosine"] for one in told], np.diag(cosines), atol=1e-12)
-            assert [one["nearest"] for one in told] == [int(np.argmax(row)) for row in cosines]
-            right.append(sum(one["nearest"] == pair for pair, one in enumerate(told)))
-        assert figure.right == right and f"read {right[0]} right, and attention {right[1]}" in figure.describe()
-
-
-@pytest.mark.parametrize("x", [[2, -1, 0.5, 3], [1, 1, 1], [0.001, 0, 0, 0, -0.002]])
-def test_the_norm_is_that_of_the_package_and_forgets_mean_and_spread(js, x):
-    figure = NormExplorer(x)
-    found = js("attn.norm.normalise", x)
-    assert_allclose(found, layer_norm(np.array(x), np.ones(len(x)), np.zeros(len(x))), atol=1e-12)
-    assert_allclose(figure.normed, found, atol=1e-12)
-    for mean in (-2, 0.5):
-        assert_allclose(js("attn.norm.shifted", x, mean), np.array(x) + mean - np.mean(x), atol=1e-12)
-    spread = js("attn.norm.stretched", x, 1.3)
-    if np.std(x):
-        assert_allclose(spread, np.mean(x) + 1.3 * (np.array(x) - np.mean(x)) / np.std(x), atol=1e-9)
-        assert np.std(js("attn.norm.stretched", x, -5)) == pytest.approx(0.2), "no stretch turns a sign"
-    else:
-        assert spread == x, "equal entries have no direction"
-    for far in (-99, 99):
-        assert np.abs(js("attn.norm.shifted", x, far)).max() == pytest.approx(6)
-    wide = js("attn.norm.stretched", x, 99)
-    assert np.abs(wide).max() == pytest.approx(6) or not np.std(x)
-
-
 def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     figure = EACH["gauge"]
     Q, K = (np.array(rows) * [2.0**power, *[1] * 4] for rows, power in [(figure.Q, 1), (figure.K, -1)])
@@ -203,48 +154,6 @@ def test_the_gauge_explorer_stretches_cosines_and_no_score(js):
     assert_allclose(found[::2], [rows @ rows.T for rows in units], atol=1e-12)
     assert_allclose(found[1], np.array(figure.Q) @ np.array(figure.K).T / np.sqrt(5), atol=1e-12)
     assert_allclose(figure.maps, found, atol=1e-12)
-
-
-@pytest.mark.parametrize(("keeps", "score", "distance"), [(0.78, 10, 12), (1, 0, 40), (0, 3.5, 1)])
-def test_the_news_explorer_says_what_arrives_of_a_changed_first_word(js, keeps, score, distance):
-    rng = np.random.default_rng(14)
-    A, X = keeps * np.linalg.qr(rng.normal(size=(5, 5)))[0], rng.normal(size=(distance + 1, 5))
-    changed = np.vstack([-X[:1], X[1:]])
-    notes, left = np.zeros((2, 5)), []
-    for pair in zip(X, changed):
-        notes = notes @ A + pair
-        left.append(np.linalg.norm(notes[1] - notes[0]) / np.linalg.norm(changed - X))
-    weights = softmax([score, *[0] * distance])
-    figure = NewsExplorer(keeps, score, distance)
-    found = js("attn.news.arrive", figure.state())
-    assert_allclose(found["notes"], left, atol=1e-12)
-    assert_allclose(found["jump"], weights[0], atol=1e-12)
-    assert_allclose(figure.shares, (left[-1], weights[0]), atol=1e-12)
-
-
-@pytest.mark.parametrize("shift", [0, 1000, -1000])
-def test_scores_that_come_one_by_one_give_what_softmax_gives_of_those_that_have_come(js, shift):
-    scores, values = np.random.default_rng(15).normal(size=(2, 7)).round(3)
-    scores[4] += 5
-    steps = js("attn.online.readOnline", scores + shift, values)
-    for seen, step in enumerate(steps, start=1):
-        exact = softmax(scores[:seen]) @ values[:seen]
-        assert step["o"] / step["t"] == pytest.approx(exact, abs=1e-12)
-        assert step["t"] == pytest.approx(np.exp(scores[:seen] - scores[:seen].max()).sum(), abs=1e-12)
-        assert OnlineSoftmax(scores, values, seen=seen).output == pytest.approx(exact, abs=1e-12)
-    assert [step["kept"] < 1 for step in steps[1:]] == (scores[1:] > np.maximum.accumulate(scores)[:-1]).tolist()
-
-
-@pytest.mark.parametrize("size", [0.5, 3])
-def test_what_passes_back_through_softmax_is_measured_by_small_steps(js, size):
-    scores, gradient = size * np.random.default_rng(16).normal(size=(2, 5)).round(3)
-    found = js("attn.softmax_back.passBack", scores, gradient)
-    step = 1e-6 * np.eye(5)
-    slope = (softmax(scores + step) - softmax(scores - step)) @ gradient / 2e-6
-    assert_allclose(found["atScores"], slope, atol=1e-8)
-    assert_allclose(SoftmaxBackward(list("abcde"), scores, gradient).at_scores, slope, atol=1e-8)
-    assert_allclose(found["weights"], softmax(scores), atol=1e-12)
-    assert found["average"] == pytest.approx(softmax(scores) @ gradient, abs=1e-12)
 
 
 def mulberry32(seed):
@@ -361,6 +270,8 @@ MACHINES = [
     ]
 ]  # fmt: skip
 MACHINES.append(replace(MACHINES[5], window=3, rotary_base=100.0, norm="none"))
+NESTED = """const nested = ({ rows, cols, data }) =>
+  Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)]);"""
 machines = pytest.mark.parametrize(
     "config", MACHINES, ids=lambda config: f"{config.positions}-{config.norm}-{config.biases}-{config.unembedding}"
 )
@@ -373,16 +284,13 @@ def test_the_machine_computes_what_the_package_computes_and_the_same_gradients(j
         output = decoder(params, config, tokens)
     grad = np.random.default_rng(2).normal(size=output.shape)
     grads = tape.gradients(params, (output, grad))
-    found = js(
-        """(params, config, tokens, grad) => {
-          const { runMachine, runBack, matrixOf } = attn.stepper;
-          const nested = ({ rows, cols, data }) =>
-            Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)]);
-          const nodes = runMachine(params, config, tokens), grads = runBack(nodes, matrixOf(grad));
-          return nodes.map((node) => [node.name, nested(node.value), grads.has(node) ? nested(grads.get(node)) : null]);
-        }""",
-        params, vars(config), tokens, grad,
-    )  # fmt: skip
+    code = f"""(params, config, tokens, grad) => {{
+      {NESTED}
+      const {{ runMachine, runBack, matrixOf }} = attn.stepper;
+      const nodes = runMachine(params, config, tokens), grads = runBack(nodes, matrixOf(grad));
+      return nodes.map((node) => [node.name, nested(node.value), grads.has(node) ? nested(grads.get(node)) : null]);
+    }}"""
+    found = js(code, params, vars(config), tokens, grad)
     nodes = {name: (value, grad) for name, value, grad in found}
     assert len(nodes) == len(found), "each step has a name of its own"
     assert_allclose(found[-1][1], output, atol=1e-12)
@@ -447,13 +355,12 @@ def test_the_stepper_knows_the_size_of_each_array_that_can_be_changed(js):
         assert {name: list(size) for name, size in known.items() if name != "positions"} == found
 
 
-RUN_CHANGED = """(state) => {
-  const { nodes, grads, loss } = attn.stepper.work(state);
-  const nested = ({ rows, cols, data }) =>
-    Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)]);
-  const found = [...grads].map(([{ name }, grad]) => [name, nested(grad)]);
+RUN_CHANGED = f"""(state) => {{
+  {NESTED}
+  const {{ nodes, grads, loss }} = attn.stepper.work(state);
+  const found = [...grads].map(([{{ name }}, grad]) => [name, nested(grad)]);
   return [loss, nested(nodes.at(-2).value), Object.fromEntries(found)];
-}"""
+}}"""
 
 
 def as_arrays(part):
@@ -532,8 +439,10 @@ def test_past_a_number_that_is_set_the_gradients_are_still_those_of_the_loss(js,
         assert grads[name][i][j] == pytest.approx((above - below) / (2 * step), abs=1e-7), name
 
 
-VALUES = """(state) => attn.stepper.work(state).nodes.map(({ name, value: { rows, cols, data } }) =>
-  [name, Array.from({ length: rows }, (_, i) => [...data.slice(i * cols, (i + 1) * cols)])])"""
+VALUES = f"""(state) => {{
+  {NESTED}
+  return attn.stepper.work(state).nodes.map(({{ name, value }}) => [name, nested(value)]);
+}}"""
 OPENED = """(state) => {
   const { work, openValue, openGrad, matrixOf } = attn.stepper, done = work(state);
   const opened = (node, grad) => Array.from(node.value.data, (_, k) => {

@@ -32,8 +32,8 @@ SLOW = """import sys
 import time
 
 import numpy as np
-from attn_course.progress import each
 from attn.training import train
+from attn_course.siblings import Siblings
 
 def gradients(params, row):
     time.sleep(0.5)
@@ -42,7 +42,8 @@ def gradients(params, row):
 def learn(seed):
     return train({"W": np.zeros(1)}, gradients, [(np.ones(1),)] * 1000, 1000, learning_rate=0.1)
 
-models = [learn(seed) for seed in each(range(5))]
+models = Siblings("slow", lambda seed: seed and learn(seed), range(5))
+models.train_all()
 """
 
 
@@ -92,12 +93,14 @@ def cell_of(source):
 
 
 CAPITALS = ("The capital of France is", "The capital of Japan is")
+HOW = (ROOT / "chapters/install_and_run.md").read_text(encoding="utf-8")
 OWN = {
     "asks": ASKS,
     "slow": (ASKS[0], 'Guess("models", ["few", "many"])', SLOW, "print(type(sys.last_value.trained).__name__)"),
     "trainer": (shown("PressTrain(steps=20)"), TRAINED),
     "reader": (shown('NovelReader(["Emma was"])'), "print(figure.text, figure.off)", "figure.off = []"),
     "model": (shown(f"SmolLM2Reader([{CAPITALS}])"), "print(figure.exchanged)"),
+    "how": re.findall(r"```python\n(.*?)\n```", HOW, re.DOTALL),
 }
 
 
@@ -241,6 +244,18 @@ def test_what_is_trained_in_a_figure_comes_to_python(opened):
     figure.get_by_text("All 20 steps").wait_for()
     [right] = re.findall(r"steps: (\S+ right)", figure.locator(".attn-detail").inner_text())
     assert read(page, 1, page.locator(".jp-OutputArea-output").last, right) == right
+
+
+def test_the_sliders_of_install_and_run_move_their_figure(opened):
+    page = opened("how.ipynb")
+    for number in range(len(OWN["how"])):
+        run(page, number)
+    figure = page.locator(".attn-explorable")
+    for number in (2, 3):
+        before = figure.inner_html()
+        cell_at(page, number).locator(".noUi-handle").focus()
+        page.keyboard.press("End")
+        page.wait_for_function("([one, before]) => one.innerHTML !== before", arg=[figure.element_handle(), before])
 
 
 def test_a_chapter_runs_from_top_to_bottom_and_its_guesses_ask(opened):

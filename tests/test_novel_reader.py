@@ -1,12 +1,11 @@
 """The novel reader: the model in the page computes what the package computes, and the reader's hands move it."""
 
-import base64
 import json
 import re
 
 import numpy as np
 import pytest
-from hands import as_in_the_book, in_notebook, press, unfold
+from hands import as_in_the_book, press, unfold
 from numpy.testing import assert_allclose
 
 from attn import Trace, decoder, softmax
@@ -38,17 +37,16 @@ def write(page, text):
     press(page, "Read it")
 
 
-MODEL = """() => {
-  const { modelOf, bytesOf } = attnExplorables.novel_reader, { about, parts } = attnNovels.novels;
-  window.model = modelOf(about, bytesOf(parts.join("")));
-}"""
-
-
 @pytest.fixture
 def reading(blank):
     """Call JavaScript in a page that holds the model as `model`."""
     page = blank(NovelReader(TEXTS))
-    page.evaluate(MODEL)
+    page.evaluate(
+        """() => {
+          const { modelOf, bytesOf } = attnExplorables.novel_reader, { about, parts } = attnNovels.novels;
+          window.model = modelOf(about, bytesOf(parts.join("")));
+        }"""
+    )
 
     def call(function, values):  # as text, since Playwright is slow with long arrays
         return json.loads(page.evaluate(f"(values) => JSON.stringify(({function})(values))", values))
@@ -173,7 +171,6 @@ HOSTILE = [
     "<script>alert(1)</script>",
     "naïve Ünïcödé 日本語 👩‍👩‍👧",
     'a  b\n\n "c"12.5',
-    "\U0001f600 x",
     " \n ",
 ]
 
@@ -239,11 +236,10 @@ def test_it_writes_on_past_what_it_can_read_until_it_is_stopped_or_the_reader_do
 
 def test_a_token_is_drawn_by_its_share(blank):
     page = blank(NovelReader(TEXTS))
-    for chance in (0, 0.5, 0.9999999):
+    heights = np.cumsum(softmax(run(NovelReader(TEXTS))[-1].astype(float)))
+    for chance in (0, 0.9999999):
         unfold(page)
-        figure = NovelReader(TEXTS)
         page.evaluate("chance => (Math.random = () => chance)", chance)
-        heights = np.cumsum(softmax(run(figure)[-1].astype(float)))
         press(page, "Draw one")
         assert page.locator(".attn-token").last.inner_text() == visible(int(np.sum(heights <= chance)))
         press(page, "Start again")
@@ -261,8 +257,6 @@ def test_the_model_comes_on_request_with_its_size_said(unloaded):
     press(page, "Load the model (1.1 MB)")
     page.locator(".attn-token").first.wait_for()
     assert page.evaluate("seen").count(1) == 1 and len(page.evaluate("seen")) >= PARTS
-    came = [address.rpartition("/")[2] for address in page.requested if "novels-" in address]
-    assert came == [f"novels-{part}.js" for part in range(PARTS)]
 
 
 def test_the_model_that_copies_can_be_chosen_and_comes_then(unloaded):
@@ -297,27 +291,6 @@ def test_of_two_models_that_are_chosen_the_last_is_shown_though_the_first_comes_
     page.evaluate("() => new Promise((next) => setTimeout(next, 300))")
     assert page.get_by_label("that read six novels").is_checked()
     assert page.get_by_text("The model is on the way").count() == 0
-
-
-def test_in_a_notebook_the_kernel_brings_the_model(unloaded):
-    figure, sent = NovelReader(TEXTS), []
-    figure.send = lambda about, buffers: sent.append((about, buffers))
-    figure._handle_custom_msg({"wanted": "novels"}, [])
-    figure._handle_custom_msg({"wanted": "something else"}, [])
-    ((about, (numbers,)),) = sent
-    brought = """async ({ el, did, tell }, about, numbers) => {
-      el.querySelector(".attn-load").click();
-      const sent = attnExplorables.novel_reader.bytesOf(numbers), bytes = new Uint8Array(sent.length + 1);
-      bytes.set(sent, 1); // a view that does not begin where its buffer does
-      tell("msg:custom", about, [new DataView(bytes.buffer, 1)]);
-      await new Promise((resolve) => setTimeout(resolve));
-      el.querySelector(".attn-token").click();
-      const told = did.filter((one) => one !== "get"), tokens = el.querySelectorAll(".attn-token");
-      return [told, [...tokens].map((node) => node.textContent)];
-    }"""
-    found = in_notebook(unloaded(), figure, brought, about, base64.b64encode(numbers).decode())
-    assert found[0] == [{"wanted": "novels"}, "set token", "set target", "save"]
-    assert found[1] == [visible(token) for token in figure.tokens]
 
 
 def test_the_keyboard_walks_tokens_heads_and_choices(blank):

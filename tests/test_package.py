@@ -74,13 +74,10 @@ def test_the_example_trains_writes_and_saves_as_the_page_says(capsys, monkeypatc
     np.testing.assert_array_equal(list(leaves(names["params"]))[-1], list(leaves(names["trained"].params))[-1])
 
 
-def test_the_released_model_says_what_the_page_says(smollm2, capsys):
+def test_the_released_model_says_what_the_page_and_the_readme_say(smollm2, capsys):
     code, printed = re.findall(r"```(?:python|text)\n(.*?)```", PAGE.partition("## Run a released model")[2], re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out == printed
-
-
-def test_the_released_model_says_what_the_readme_says(smollm2, capsys):
     readme = (build.ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(from attn_course.released_tokens.*?)```", readme, re.DOTALL)
     exec(code, {})

@@ -8,22 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb, to_rgba
 
+from attn_course import plots
 from attn_course.figures import read_source
-from attn_course.plots import (
-    COLORS,
-    MINUS,
-    PLUS,
-    SIGNED,
-    WEIGHTS,
-    arrows,
-    bars,
-    dot_grid,
-    dots,
-    heatmap,
-    label_ends,
-    large,
-    ranges,
-)
 from book.inline import INKS
 
 
@@ -58,18 +44,20 @@ def as_rgb(text):
 
 
 def test_a_heatmap_writes_its_numbers_in_cells_as_strong_as_they_are_large(ax):
-    heatmap([[0.0, 0.25], [0.75, 1.0]], ["a", "b"], ["c", "d"], ax=ax)
+    plots.heatmap([[0.0, 0.25], [0.75, 1.0]], ["a", "b"], ["c", "d"], ax=ax)
     assert [text.get_text() for text in ax.texts] == ["0.00", "0.25", "0.75", "1.00"]
     assert {text.get_color() for text in ax.texts} == {"black"}
     (cells,) = ax.collections
     np.testing.assert_array_equal(cells.get_array(), [[0.0, 0.25], [0.75, 1.0]])
     painted = cells.to_rgba(cells.get_array())
-    assert (painted[..., :3] == to_rgb(COLORS["weight"])).all()
+    assert (painted[..., :3] == to_rgb(plots.COLORS["weight"])).all()
     np.testing.assert_allclose(painted[..., 3], [[0, 0.1375], [0.4125, 0.55]], atol=0.003)
     assert ax.get_xlim() == (-0.5, 1.5) and ax.get_ylim() == (1.5, -0.5)
 
 
-@pytest.mark.parametrize(("strength", "names"), [(WEIGHTS(1.0)[3], ["weight"]), (SIGNED(1.0)[3], ["plus", "minus"])])
+@pytest.mark.parametrize(
+    ("strength", "names"), [(plots.WEIGHTS(1.0)[3], ["weight"]), (plots.SIGNED(1.0)[3], ["plus", "minus"])]
+)
 def test_a_number_can_be_read_on_the_strongest_cell_in_the_light_and_in_the_dark(strength, names):
     for theme in themes():
         paper, ink = as_rgb(theme["panel"]), as_rgb(theme["text"])
@@ -103,41 +91,40 @@ def test_the_colours_are_told_apart_by_everyone_and_read_on_their_page():
 
 def test_a_page_has_the_colours_of_the_figures():
     light, _ = themes()
-    drawn = COLORS | {"plus": PLUS, "minus": MINUS}
+    drawn = plots.COLORS | {"plus": plots.PLUS, "minus": plots.MINUS}
     for name, colour in drawn.items():
         np.testing.assert_allclose(as_rgb(light[name]), to_rgb(colour), err_msg=name)
         assert INKS[colour] in (f"var(--attn-{name})", f"rgb(var(--attn-{name}))")
 
 
 def test_a_signed_heatmap_is_coloured_around_zero(ax):
-    heatmap([[-2.0, 0.0, 1.0]], ["a"], list("bcd"), ax=ax, signed=True, digits=1)
+    plots.heatmap([[-2.0, 0.0, 1.0]], ["a"], list("bcd"), ax=ax, signed=True, digits=1)
     (cells,) = ax.collections
     below, zero, above = cells.to_rgba([-2.0, 0.0, 2.0])
-    np.testing.assert_allclose(below, to_rgba(MINUS, 0.6))
-    np.testing.assert_allclose(above, to_rgba(PLUS, 0.6))
+    np.testing.assert_allclose(below, to_rgba(plots.MINUS, 0.6))
+    np.testing.assert_allclose(above, to_rgba(plots.PLUS, 0.6))
     assert zero[3] < 0.01
     assert [text.get_text() for text in ax.texts] == ["−2.0", "0.0", "1.0"]
 
 
 def test_a_map_needs_no_numbers_and_a_large_one_is_a_picture(ax):
-    heatmap(np.eye(21), [""] * 21, [""] * 21, ax=ax, digits=None)
+    plots.heatmap(np.eye(21), [""] * 21, [""] * 21, ax=ax, digits=None)
     assert len(ax.images) == 1 and not ax.collections and not ax.texts
 
 
 def test_dots_grow_with_the_size_and_negative_ones_are_hollow(ax):
-    dot_grid([[1.0, -0.5], [0.0, 1e-9]], ["a", "b"], ["c", "d"], ax=ax)
+    plots.dot_grid([[1.0, -0.5], [0.0, 1e-9]], ["a", "b"], ["c", "d"], ax=ax)
     dots = ax.collections[0]
     np.testing.assert_allclose(dots.get_sizes(), [180, 90, 0, 0])
     np.testing.assert_array_equal(dots.get_offsets(), [[0, 0], [1, 0], [0, 1], [1, 1]])
     filled, hollow = dots.get_facecolors()[:2]
-    assert tuple(filled) == to_rgba(COLORS["weight"]) and hollow[3] == 0
-    low, high = ax.get_ylim()
-    assert low > high  # the first row is on top
+    assert tuple(filled) == to_rgba(plots.COLORS["weight"]) and hollow[3] == 0
+    assert ax.yaxis_inverted(), "the first row is on top"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
 
 
 def test_arrows_go_from_the_origin_to_their_vectors(ax):
-    arrows([[1, 2], [-1, 0.5]], ["one", "two"], ax=ax, color="query")
+    plots.arrows([[1, 2], [-1, 0.5]], ["one", "two"], ax=ax, color="query")
     found = [(note.xy, note.xyann) for note in ax.texts if note.arrow_patch]
     assert found == [((1, 2), (0, 0)), ((-1, 0.5), (0, 0))]
     assert [note.get_text() for note in ax.texts if not note.arrow_patch] == ["one", "two"]
@@ -148,7 +135,7 @@ def test_lines_are_named_once_at_their_ends_in_their_colours_and_no_name_stands_
     ax.plot([1, 0.5], [1, 0], "o", color="b", label="dots")
     ax.axhline(0.5, color="g", label="level")
     ax.plot([0, 1], [0.2, 0.2])
-    label_ends(ax)
+    plots.label_ends(ax)
     names = {note.get_text(): note for note in ax.texts}
     assert {name: note.get_color() for name, note in names.items()} == {"bundle": "r", "dots": "b", "level": "g"}
     ax.figure.draw_without_rendering()
@@ -158,15 +145,14 @@ def test_lines_are_named_once_at_their_ends_in_their_colours_and_no_name_stands_
 
 
 def test_bars_say_their_numbers_the_first_on_top_and_have_no_axis(ax):
-    bars({"one": 0.25, "two": -1.5}, ax=ax, say="{:.1f} m")
+    plots.bars({"one": 0.25, "two": -1.5}, ax=ax, say="{:.1f} m")
     assert [text.get_text() for text in ax.texts] == ["0.2 m", "−1.5 m"] and not ax.get_xticks().size
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
-    low, high = ax.get_ylim()
-    assert low > high
+    assert ax.yaxis_inverted()
 
 
 def test_dots_stand_in_the_row_of_their_name_and_say_their_mean(ax):
-    dots({"one": [1, 3], "two": [5.0]}, ax=ax, color=["r", "b"], shift=0.1, say="{:.1f}", label="kind")
+    plots.dots({"one": [1, 3], "two": [5.0]}, ax=ax, color=["r", "b"], shift=0.1, say="{:.1f}", label="kind")
     assert [line.get_xdata().tolist() for line in ax.lines] == [[1, 3], [5]]
     np.testing.assert_allclose([np.mean(line.get_ydata()) for line in ax.lines], [0.1, 1.1])
     assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("2.0", "r"), ("5.0", "b")]
@@ -174,7 +160,7 @@ def test_dots_stand_in_the_row_of_their_name_and_say_their_mean(ax):
 
 
 def test_a_range_reaches_from_its_lower_to_its_upper_bound_and_its_number_stands_behind_it(ax):
-    ranges({"one": (2, 1, 4), "two": (0, -1, 1)}, ax=ax, color=["r", "b"], say="{:.1f}")
+    plots.ranges({"one": (2, 1, 4), "two": (0, -1, 1)}, ax=ax, color=["r", "b"], say="{:.1f}")
     lines = [path.vertices.tolist() for part in ax.collections for path in part.get_paths()]
     assert lines == [[[1, 0], [4, 0]], [[-1, 1], [1, 1]]]
     assert [line.get_xdata().tolist() for line in ax.lines] == [[2], [0]]
@@ -184,14 +170,14 @@ def test_a_range_reaches_from_its_lower_to_its_upper_bound_and_its_number_stands
 
 @pytest.mark.parametrize(("number", "said"), [(-0.123, "−0.12"), (-0.001, "0.00"), (0.0, "0.00"), (-10.0, "−10.00")])
 def test_a_number_below_zero_has_the_sign_for_minus_and_zero_has_none(ax, number, said):
-    bars({"one": number}, ax=ax)
-    dots({"one": [number]}, ax=ax, say="{:.2f}")
-    ranges({"one": (number, -20, 20)}, ax=ax, say="{:.2f}")
+    plots.bars({"one": number}, ax=ax)
+    plots.dots({"one": [number]}, ax=ax, say="{:.2f}")
+    plots.ranges({"one": (number, -20, 20)}, ax=ax, say="{:.2f}")
     assert [text.get_text() for text in ax.texts if text.get_text()] == [said] * 3
 
 
 def test_a_large_number_stands_above_and_its_words_beside_it(ax):
-    large(ax, "0.94", "is the correlation", "r")
+    plots.large(ax, "0.94", "is the correlation", "r")
     ax.figure.draw_without_rendering()
     (words,) = ax.texts
     number = ax.title
@@ -199,7 +185,7 @@ def test_a_large_number_stands_above_and_its_words_beside_it(ax):
     assert words.get_window_extent().x0 > number.get_window_extent().x1
 
 
-@pytest.mark.parametrize("draw", [heatmap, dot_grid])
+@pytest.mark.parametrize("draw", [plots.heatmap, plots.dot_grid])
 def test_labels_that_do_not_fit_are_refused(ax, draw):
     with pytest.raises(ValueError, match=r"3 row and 2 column labels do not fit a matrix of shape \(2, 2\)"):
         draw(np.eye(2), list("abc"), list("de"), ax=ax)

@@ -10,14 +10,14 @@ import pytest
 import quickjs
 import traitlets
 from hands import as_in_the_book, fill, in_notebook, pick, press, train, unfold
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from attn import Forbid, Tape, Trace, decoder, encoder, hold, init_transformer, switch_off
+from attn import Forbid, Tape, Trace, decoder, hold, init_transformer, switch_off
 from attn.interventions import named_head
 from attn.parameters import flat
 from attn.training import batches, cross_entropy
 from attn.training import train as train_in_python
-from attn_course.corpora import coreference, fortunes, repeated
+from attn_course.corpora import fortunes, repeated
 from attn_course.figures import PressTrain
 from attn_course.figures.press_train import TASKS, TRAINER
 
@@ -35,7 +35,7 @@ def trainer():
     return call
 
 
-# --- NumPy's random numbers, and the rows made of them ---------------------------------------------------------------
+# --- NumPy's random numbers, and names -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", [0, 1, 99, 2**31, 2**32 - 1])
@@ -44,65 +44,44 @@ def test_a_seed_gives_the_numbers_that_numpy_draws(trainer, seed):
         """(seed) => {
           const rng = made.defaultRng(seed), many = (one, count) => Array.from({ length: count }, one);
           return [many(rng.random, 50), many(() => rng.below(7), 51), many(() => rng.below(3_000_000_000), 50),
-            many(rng.normal, 3000), rng.shuffle(many((_, i) => i, 120)), many(rng.random, 3)];
+            many(rng.normal, 60_000), rng.shuffle(many((_, i) => i, 120)), many(rng.random, 3)];
         }""",
         seed,
     )
     rng = np.random.default_rng(seed)
     order = list(range(120))
-    expected = [rng.random(50), rng.integers(7, size=51), rng.integers(3_000_000_000, size=50), rng.normal(size=3000)]
+    expected = [rng.random(50), rng.integers(7, size=51), rng.integers(3_000_000_000, size=50), rng.normal(size=60_000)]
+    assert np.abs(expected[-1]).max() > 3.6541528853610088, "some lie beyond the last layer of the ziggurat"
     rng.shuffle(order)
     for numbers, drawn in zip(found, [*expected, order, rng.random(3)]):
         assert_allclose(numbers, drawn, rtol=1e-13, atol=0)
 
 
-def test_the_tables_of_the_ziggurat_reach_its_edges_and_its_tail(trainer):
-    found = trainer("() => { const rng = made.defaultRng(5); return Array.from({ length: 60_000 }, rng.normal); }")
-    drawn = np.random.default_rng(5).normal(size=60_000)
-    assert np.abs(drawn).max() > 3.6541528853610088, "some lie beyond the last layer"
-    assert_allclose(found, drawn, rtol=1e-13, atol=0)
+FORTUNES = fortunes(np.random.default_rng(0))
 
 
-@pytest.mark.parametrize(("seed", "count", "length"), [(0, 7, 20), (99, 40, 20), (3, 1, 14)])
-def test_the_page_draws_the_rows_that_are_copied(trainer, seed, count, length):
-    drawn = "(seed, ...n) => made.repeatedRows(made.defaultRng(seed), ...n).map((row) => [row.whole, row.targets])"
-    found = trainer(drawn, seed, count, length)
-    rows, known = repeated(np.random.default_rng(seed), count, length)
-    assert_array_equal([whole for whole, _ in found], rows)
-    assert_array_equal([targets for _, targets in found], np.where(known, rows[:, 1:], -1))
-
-
-CORPORA = {"fortunes": fortunes(np.random.default_rng(0)), "noun": coreference(np.random.default_rng(0))}
-
-
-def test_the_page_draws_the_sentences_about_it_and_the_fortunes(trainer):
-    drawn = """(name) => Object.values(made[name](made.defaultRng(0))).map((rows) =>
-      [rows.map((row) => row.whole ?? row.tokens), rows.map((row) => row.targets)])"""
-    for name, task in {"coreference": "noun", "fortunes": "fortunes"}.items():
-        corpus = CORPORA[task]
-        assert trainer(f"() => made.TASKS.{task}.words") == list(corpus.words)
-        for (rows, targets), part in zip(trainer(drawn, name), (corpus.train, corpus.test), strict=True):
-            assert_array_equal(rows, part["sentences"])
-            if task == "noun":
-                wanted = np.where(np.arange(10) == 7, part["answers"][:, None], -1)
-            else:  # on new rows, only what is found and what follows from the name counts
-                counts = part is corpus.train or np.isin(np.arange(6), (3, 4))
-                wanted = np.where(counts, part["sentences"][:, 1:], -1)
-            assert_array_equal(targets, wanted)
-
-
-def test_figure_and_trainer_call_tasks_rules_and_edges_by_the_same_names(trainer):
+def test_figure_and_trainer_call_tasks_rules_edges_and_words_by_the_same_names(trainer):
     named = """() => Object.fromEntries(Object.entries(made.TASKS).map(([name, { rules, edges, scores, words }]) =>
-      [name, [Object.keys(rules), Object.keys(edges), scores, words.length]]))"""
-    expected = {name: [task[key] for key in ("rules", "edges", "scores", "outputs")] for name, task in TASKS.items()}
-    assert trainer(named) == expected
+      [name, [words, Object.keys(rules), Object.keys(edges), scores]]))"""
+    found, expected = trainer(named), {}
+    for name, task in TASKS.items():
+        words = list(FORTUNES.words) if name == "fortunes" else found[name][0]
+        assert len(words) == task["outputs"]
+        expected[name] = [words, task["rules"], task["edges"], task["scores"]]
+    assert found == expected
+
+
+def test_of_new_fortunes_only_what_is_found_and_what_follows_from_the_name_counts(trainer):
+    found = trainer("() => made.fortunes(made.defaultRng(0)).test.map((row) => row.targets)")
+    wanted = FORTUNES.test["sentences"][:, 1:]
+    assert found == np.where(np.isin(np.arange(6), (3, 4)), wanted, -1).tolist()
 
 
 # --- the model: forward, backward, and what is done to it ------------------------------------------------------------
 
 SMALL = {
     task: replace(PressTrain(task).config, d_model=6, n_layers=2, n_heads=n, n_key_heads=n, d_k=6 // n, d_ff=d_ff)
-    for task, n, d_ff in [("fortunes", 2, 5), ("copying", 3, 0), ("noun", 2, 5)]
+    for task, n, d_ff in [("fortunes", 2, 5), ("copying", 3, 0)]
 }
 LEARNED = """({ task, sizes, params, rows, held, forbidden }) => {
   const batch = made.batchOf(rows);
@@ -112,26 +91,30 @@ LEARNED = """({ task, sizes, params, rows, held, forbidden }) => {
   return [loss, Object.fromEntries(gradients.map(([path, grad]) => [path, [...grad]])),
     model.looks(made.batchOf(rows.slice(0, 1)))];
 }"""
-PARTS = {"fortunes": ["sentences"], "noun": ["sentences", "answers"]}
 
 
-def tokens_and_targets(task, rows, wanted=None):
-    """Return what is read, and what is wanted where, -1 where nothing is: of rows, and which places or nouns count."""
-    if task == "noun":
-        return rows, np.where(np.arange(10) == 7, wanted[:, None], -1)
+def tokens_and_targets(rows, wanted=None):
+    """Return what is read, and what is wanted where, -1 where nothing is: of rows, and which places count."""
     return rows[:, :-1], rows[:, 1:] if wanted is None else np.where(wanted, rows[:, 1:], -1)
 
 
 def rows_of(task):
     if task == "copying":
-        return tokens_and_targets(task, *repeated(np.random.default_rng(4), 5))
-    some = slice(3, 200, 40) if task == "noun" else slice(0, None, 7)
-    return tokens_and_targets(task, *(CORPORA[task].train[name][some] for name in PARTS[task]))
+        return tokens_and_targets(*repeated(np.random.default_rng(4), 5))
+    return tokens_and_targets(FORTUNES.train["sentences"][::7])
 
 
 def looks(rule, tokens):
-    """Return where each place looks by a rule of copying, in NumPy: array of int, as the tokens; -1 for nowhere."""
-    n = tokens.shape[-1]
+    """Return where each place looks by a rule, in NumPy: array of int, as the tokens; -1 for nowhere."""
+    n, found = tokens.shape[-1], np.full(tokens.shape, -1)
+    at = {  # of these rules, from where to where
+        "from “and” to the name": {3: 0},
+        "from “she” or “he” to the verb": {4: 1},
+    }
+    if rule in at:
+        for place, there in at[rule].items():
+            found[:, place] = there
+        return found
     same = (tokens[..., :, None] == tokens[..., None, :]) & np.tri(n, k=-1, dtype=bool)
     last = np.where(same.any(axis=-1), n - 1 - same[..., ::-1].argmax(axis=-1), -1)
     return {
@@ -143,31 +126,11 @@ def looks(rule, tokens):
     }[rule]
 
 
-def rule_of(rule, tokens):
-    """Return where a rule looks, in NumPy: array of int, as the tokens."""
-    looking = {
-        "from the nouns to the adjective": {1: 9, 5: 9},
-        "from “it” to the noun meant": {7: np.where(tokens[:, -1] < 28, 1, 5)},
-        "from “and” to the name": {3: 0},
-        "from “she” or “he” to the verb": {4: 1},
-    }
-    if rule not in looking:
-        return looks(rule, tokens)
-    found = np.full(tokens.shape, -1)
-    for place, at in looking[rule].items():
-        found[:, place] = at
-    return found
-
-
 EDGES = {
     "one back in layer 1": (np.eye(19, k=-1, dtype=bool), 1),
     "two back in layer 1": (np.eye(19, k=-2, dtype=bool), 1),
     "itself in layer 1": (np.eye(19, dtype=bool), 1),
     "one back in all layers": (np.eye(19, k=-1, dtype=bool), None),
-    "the adjective from the nouns in layer 1": ([(1, 9), (5, 9)], 1),
-    "the adjective from “it” in layer 1": ([(7, 9)], 1),
-    "the adjective from “it” in layer 2": ([(7, 9)], 2),
-    "the nouns from “it” in layer 2": ([(7, 1), (7, 5)], 2),
     "the name from “and”": ([(3, 0)], None),
     "the verb from “she” or “he”": ([(4, 1)], None),
 }
@@ -189,10 +152,9 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
     done = [Forbid(*EDGES[forbidden])] if forbidden else []
     for head, rule in held.items():
         where = named_head(head)
-        done.append(switch_off(*where) if rule == "off" else hold(rule_of(rule, tokens), *where))
-    run = encoder if task == "noun" else decoder
+        done.append(switch_off(*where) if rule == "off" else hold(looks(rule, tokens), *where))
     with Tape() as tape, Trace() as trace:
-        logits = run(params, config, tokens, interventions=done)
+        logits = decoder(params, config, tokens, interventions=done)
     loss, grad = cross_entropy(logits, np.maximum(targets, 0), targets >= 0)
     expected = {"/".join(path): part for path, part in flat(tape.gradients(params, (logits, grad)))}
     sizes = {"vocab": config.vocab_size, "d": config.d_model, "heads": config.n_heads, "layers": 2, "ff": config.d_ff}
@@ -219,14 +181,13 @@ def test_loss_gradients_and_weights_are_those_of_the_package(trainer, task, held
 def trained_in_python(figure):
     """Train what a figure shows, heads held; return the run, and the share right on new rows."""
     task, config, rng = figure.task, figure.config, np.random.default_rng(figure.seed)
-    run = encoder if task == "noun" else decoder
 
     def answers(params, tokens):
         held = [hold(looks(rule, tokens), *named_head(head)) for head, rule in figure.held.items()]
-        return run(params, config, tokens, interventions=held)
+        return decoder(params, config, tokens, interventions=held)
 
     def gradients(params, *batch):
-        tokens, targets = tokens_and_targets(task, *batch)
+        tokens, targets = tokens_and_targets(*batch)
         with Tape() as tape:
             logits = answers(params, tokens)
         loss, grad = cross_entropy(logits, np.maximum(targets, 0), targets >= 0)
@@ -236,19 +197,13 @@ def trained_in_python(figure):
     if task == "copying":
         data, new = (repeated(rng, 32) for _ in range(figure.steps)), repeated(np.random.default_rng(99), 200)
     else:
-        train, test = ([part[name] for name in PARTS[task]] for part in (CORPORA[task].train, CORPORA[task].test))
-        data, new = batches(rng, figure.steps, {"fortunes": 16, "noun": 64}[task], *train), test
+        data = batches(rng, figure.steps, 16, FORTUNES.train["sentences"])
+        new = [FORTUNES.test["sentences"]]
     rates = {"learning_rate": figure.rate, "warm_up": TASKS[task]["warmUp"]}
     learned = train_in_python(params, gradients, data, figure.steps, **rates)
-    tokens, targets = tokens_and_targets(task, *new)
+    tokens, targets = tokens_and_targets(*new)
     asked = (targets >= 0) & (np.isin(np.arange(targets.shape[1]), (3, 4)) if task == "fortunes" else True)
     return learned, (answers(learned.params, tokens).argmax(axis=-1) == targets)[asked].mean()
-
-
-def setting_of(figure):
-    state, task = figure.state(), TASKS[figure.task]
-    names = ("task", "layers", "heads", "rate", "seed", "steps")
-    return {**{name: state[name] for name in names}, "sizes": task["sizes"], "warmUp": task["warmUp"]}
 
 
 @pytest.fixture
@@ -261,46 +216,42 @@ def bare(blank):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_page_learns_as_the_chapter_does_step_for_step(bare, task):
-    run, right = trained_in_python(PressTrain(task))
+    figure, about = PressTrain(task), TASKS[task]
+    run, right = trained_in_python(figure)
+    state = {name: figure.state()[name] for name in ("task", "layers", "heads", "rate", "seed", "steps")}
     found = bare.evaluate(
         """(setting) => {
           const run = made.startRun(setting, { held: {}, forbidden: "" });
           while (!run.over) run.advance();
           return [run.losses, run.tested().right];
         }""",
-        setting_of(PressTrain(task)),
+        {**state, "sizes": about["sizes"], "warmUp": about["warmUp"]},
     )
     assert found[0] == pytest.approx(run.losses, rel=1e-8)
     assert found[1] == pytest.approx(right, abs=1e-12)
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_products_are_those_of_numpy_with_webassembly_and_without(bare, fused):
+def test_products_of_webassembly_are_those_of_numpy_fused_and_not(bare, fused):
     rng = np.random.default_rng(3)
     for m, n, k, turned in [(1, 2, 1, False), (3, 6, 5, True), (4, 4, 4, False), (9, 10, 7, True), (19, 20, 16, False)]:
         A, B, C = rng.normal(size=(k, m) if turned else (m, k)), rng.normal(size=(k, n)), rng.normal(size=(m, n + 3))
-        A_of = A.T if turned else A
         found = bare.evaluate(
             """([A, B, C, m, n, k, turned, fused]) => {
               const validate = WebAssembly.validate;
               let first = true;
               WebAssembly.validate = (bytes) => (fused || !first) && validate(bytes) || (first = false);
-              const wasm = made.memoryOf(4000);
+              const { M, product } = made.memoryOf(4000);
               WebAssembly.validate = validate;
-              const plain = new Float64Array(4000);
-              return [[wasm.M, wasm.product], [plain, made.plainProduct(plain)]].map(([M, product]) => {
-                M.set(A, 8); M.set(B, 1000); M.set(C, 2000);
-                product(2000, n + 3, 8, turned ? 1 : k, turned ? m : 1, 1000, n, m, n, k);
-                return [...M.subarray(2000, 2000 + m * (n + 3))];
-              }).concat([wasm.M.buffer.byteLength % 65536]);
+              M.set(A, 8); M.set(B, 1000); M.set(C, 2000);
+              product(2000, n + 3, 8, turned ? 1 : k, turned ? m : 1, 1000, n, m, n, k);
+              return [[...M.subarray(2000, 2000 + m * (n + 3))], M.buffer.byteLength % 65536];
             }""",
             [A.ravel().tolist(), B.ravel().tolist(), C.ravel().tolist(), m, n, k, turned, fused],
         )
-        expected = C.copy()
-        expected[:, :n] += A_of @ B
-        for product in found[:2]:
-            assert_allclose(np.reshape(product, C.shape), expected, atol=1e-13)
-        assert found[2] == 0, "the memory is that of WebAssembly"
+        C[:, :n] += (A.T if turned else A) @ B
+        assert_allclose(np.reshape(found[0], C.shape), C, atol=1e-13)
+        assert found[1] == 0, "the memory is that of WebAssembly"
 
 
 # --- the figure under the reader's hands -----------------------------------------------------------------------------
@@ -437,20 +388,19 @@ def test_settings_are_folded_and_a_run_and_its_result_share_a_screen(blank, task
     unfold(page)
     fill(page, "seed", "3")
     assert "seed 3" in settings.locator("summary").inner_text()
-    page.get_by_label("which noun is “it”?").check()
+    page.get_by_label(next(about["label"] for name, about in TASKS.items() if name != task)).check()
     assert number.is_visible(), "who chooses another task goes on with its settings"
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
 
 UNFIT = [  # a change, the page's sentence, Python's
-    ({"task": "toString"}, "There is no task “toString”.", "must be one of fortunes, copying, noun, but is 'toString'"),
+    ({"task": "toString"}, "There is no task “toString”.", "must be one of fortunes, copying, but is 'toString'"),
     ({"layers": 0}, "layers must be a whole number from 1 to 3, but is 0.", "layers must be from 1 to 3, but is 0"),
     ({"layers": 4}, "layers must be a whole number from 1 to 3, but is 4.", "layers must be from 1 to 3, but is 4"),
     ({"heads": 3}, "The heads share the width 64, and 3 does not divide it.", "divide the width 64, but 3 does not"),
     ({"heads": 16}, "heads per layer must be a whole number from 1 to 8, but is 16.", "heads must be from 1 to 8"),
     ({"rate": 0}, "learning rate must be a number above 0 and at most 1, but is 0.", "rate must be above 0"),
-    ({"rate": -1}, "learning rate must be a number above 0 and at most 1, but is -1.", "but is -1"),
     ({"rate": 1.5}, "learning rate must be a number above 0 and at most 1, but is 1.5.", "but is 1.5"),
     ({"steps": 9}, "steps must be a whole number from 10 to 5,000, but is 9.", "steps must be from 10 to 5000"),
     ({"seed": -1}, "seed must be a whole number from 0 to 4,294,967,295, but is -1.", "seed must be from 0"),
@@ -492,8 +442,8 @@ def test_a_setting_goes_into_the_address_and_comes_back(blank):
     press(page, "Start again")
     assert page.get_by_label("seed").input_value() == "0"
     page.goto("about:blank")
-    page.goto(address.replace("train=copying", "train=noun").replace(done, "&L1H1=off"))
-    assert page.get_by_label("which noun is “it”?").is_checked()
+    page.goto(address.replace("train=copying", "train=fortunes").replace(done, "&L1H1=off"))
+    assert page.get_by_label("tell a fortune to its end").is_checked()
 
 
 @pytest.mark.parametrize(
@@ -503,8 +453,6 @@ def test_a_setting_goes_into_the_address_and_comes_back(blank):
         "#train=__proto__&layers=2",
         "#train=copying",
         FITS.replace("heads=4", "heads=3"),
-        FITS.replace("rate=0.003", "rate=0"),
-        FITS.replace("layers=2", "layers=1e9"),
         f"{FITS}&<img src=x onerror=alert(1)>=off",
         f"{FITS}&L1H1=<b>",
         f"{FITS}&__proto__=off",
@@ -532,7 +480,7 @@ TRAINED = """async ({ el, state }) => {
 }"""
 
 
-def test_what_was_trained_comes_back_to_python_and_runs_there(bare):
+def test_what_was_trained_comes_back_to_python(bare):
     figure = PressTrain(steps=10, held={"L1H1": "one back"})
     with pytest.raises(ValueError, match="nothing has been trained yet"):
         figure.params  # noqa: B018
@@ -542,20 +490,14 @@ def test_what_was_trained_comes_back_to_python_and_runs_there(bare):
     run, _ = trained_in_python(figure)
     for (path, found), (_, expected) in zip(flat(figure.params), flat(run.params), strict=True):
         assert_allclose(found, expected, atol=1e-9, err_msg=str(path))
-    tokens = repeated(np.random.default_rng(1), 3)[0][:, :-1]
-    found, expected = (decoder(params, figure.config, tokens) for params in (figure.params, run.params))
-    assert_allclose(found, expected, atol=1e-7)
 
 
 def test_python_says_what_the_figure_shows():
-    held = {"L1H2": "off", "L2H1": "itself"}
-    figure = PressTrain("noun", seed=3, held=held, forbidden="the nouns from “it” in layer 2")
-    assert (figure.layers, figure.heads, figure.rate, figure.steps) == (2, 2, 5e-3, 400)
-    assert figure.describe() == (
-        "Press Train: which noun is “it”?, layers 2, heads 2, learning rate 0.005, seed 3, 400 steps; "
-        "head L1H2 is off; head L2H1 is held to “itself”; nobody may look at the nouns from “it” in layer 2"
-    )
-    assert PressTrain("copying", 1, 8).heads == 8
+    held = {"L1H1": "off", "L1H2": "itself"}
+    figure = PressTrain("fortunes", seed=3, held=held, forbidden="the name from “and”")
+    assert (figure.layers, figure.heads, figure.rate, figure.steps) == (1, 2, 1e-2, 300)
+    told = "head L1H1 is off; head L1H2 is held to “itself”; nobody may look at the name from “and”"
+    assert figure.describe().endswith(f"learning rate 0.01, seed 3, 300 steps; {told}")
 
 
 def test_a_quick_setting_solves_the_puzzle_and_a_held_head_does_not(blank):

@@ -7,12 +7,13 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from attn_course import siblings
 from attn_course.measured import FOLDER, read_measured
+from attn_course.siblings import Siblings
 from book import build
-from recordings import positions
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
-SCRIPTS = [*sorted(path.stem for path in (build.ROOT / "recordings").glob("[!_]*.py")), "novels.told_twice"]
+SCRIPTS = ["the_root", "todays_layer", "novels.told_twice"]
 SIZES = {"smollm2_wall": 300_000}  # 270 patterns of thirteen sentences, which packed are 160 kB
 # A learning rate that is 1 % off changes the mean loss of the first steps by 0.0008 or more, the rounding of another
 # processor by 0.00001 at most, in the kinds that are measured again: the last of a script, if it is calm and quick.
@@ -50,12 +51,23 @@ def test_a_script_begins_as_it_was_recorded(name):
         np.testing.assert_allclose(again[key], recorded[key][:2], atol=0.02)
 
 
-def test_letters_two_back_are_asked_for_and_far_places_forbidden():
-    text, answers, asked = positions.two_back(np.random.default_rng(0), 3, 6)
-    assert (answers[:, 2:] == text[:, :-2]).all() and asked.tolist() == [[False] * 2 + [True] * 4] * 3
-    _, answers, _ = positions.again(np.random.default_rng(0), 3, 6)
-    assert answers.tolist() == [[int(list(row).count(letter) > 1) for letter in row] for row in text]
-    rows, columns = np.nonzero(~positions.FAR)
-    assert positions.FAR.shape == (32, 32) and np.abs(rows - columns).max() == 15
-    assert not positions.FAR[0, 15] and positions.FAR[0, 16]
-    assert np.flatnonzero(positions.MIDDLE[0]).tolist() == list(range(3, 16))
+def test_siblings_answer_as_they_did_and_for_themselves_once_they_are_trained(monkeypatch):
+    recorded = read_measured("siblings")["runs"]["chapter 13, two layers"]["after"]
+    two = Siblings("chapter 13, two layers", lambda seed: np.array(recorded[seed]) * (1 if seed == 0 else 2), range(5))
+    np.testing.assert_allclose(two.ask("after", lambda model: model), recorded)
+    with pytest.raises(ValueError, match="chapter 13, two layers: the others were not asked 'mine'; train_all"):
+        two.ask("mine", np.max)
+    with pytest.raises(ValueError, match=r"after is 2\..* here, and was 0\..* when the others were measured"):
+        two.ask("after", lambda model: model + 2)
+    two.train_all()
+    np.testing.assert_allclose(two.ask("after", lambda model: model)[1:], 2 * np.array(recorded[1:]))
+
+
+def test_siblings_that_are_asked_anew_are_all_trained_and_their_answers_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv(siblings.ASKED_ANEW, str(tmp_path / "answers.json"))
+    Siblings("some", lambda seed: seed, [3, 4]).ask("double", lambda model: 2 * model)
+    Siblings("others", lambda seed: seed, [5]).ask("half", lambda model: model / 2)
+    assert json.loads((tmp_path / "answers.json").read_text(encoding="utf-8")) == {
+        "some": {"double": [6, 8]},
+        "others": {"half": [2.5]},
+    }

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import traitlets
-from examples import EACH, notes_square
+from examples import EACH
 from hands import press, unfold, words
 from looks import LOOK
 from test_bytepairs import BYTES, JOINS
@@ -25,7 +25,7 @@ from attn.parameters import TransformerConfig
 from attn.positions import relative_bias, rotary, sinusoid
 from attn.training import Adam, batches, cross_entropy
 from attn.transformer import decoder, encoder, init_transformer
-from attn_course.figures import SelfCheck
+from attn_course.figures import MaskExplorer, SelfCheck
 from attn_course.released import installed, read_model
 from attn_course.released_tokens import ByteTokenizer, continue_text
 
@@ -37,53 +37,37 @@ REFUSED = [  # a figure, what it is to change to, and what it says
     ("ask_share_receive", {"panes": 4}, "panes must be from 1 to 3, but is 4"),
     ("ask_share_receive", {"temperature": 0}, "temperature must be above zero, but is 0"),
     ("cost", {"key_heads": 7}, "key_heads must divide the 96 heads of '175B', but is 7"),
-    ("formula_parts", {"parts": [["Q", "queen", ""]]}, "but there is ['queen']"),
     ("gauge", {"power": np.inf}, "power"),
     ("mask", {"tokens": ["only", "these"]}, "the axis n has size 2 in tokens, but size 5 in scores, mask"),
     ("mask", {"tokens": "black"}, "tokens"),
     ("mask", {"mask": np.ones((5, 3), bool)}, "the axis n has size 5 in tokens, scores, mask, but size 3 in mask"),
     ("mask", {"mask": [[0, -1e9]] * 2}, "mask needs True and False"),
-    ("news", {"keeps": 1.1}, "keeps must be from 0 to 1, but is 1.1"),
-    ("news", {"distance": 41}, "distance must be from 1 to 40, but is 41"),
-    ("norm", {"x": [1]}, "x needs 2 to 5 entries from -6 to 6, but is [1.0]"),
-    ("norm", {"x": [1, -7]}, "from -6 to 6, but is [1.0, -7.0]"),
-    ("norm", {"x": [1, np.nan]}, "x needs finite numbers, but has NaN in it"),
-    ("norm", {"x": [1, -np.inf]}, "x needs finite numbers, but has infinity in it"),
-    ("norm", {"x": None}, "x needs numbers, but is None"),
-    ("notes", {"V": [[1], [1, 2]]}, "V needs the axes (n, d_v): "),
-    ("notes", {"V": np.ones((7, 0))}, "V needs the axes (n, d_v), but has shape (7, 0)"),
-    ("notes", {"V": np.ones(7)}, "V needs the axes (n, d_v), but has shape (7,)"),
-    ("notes", {"K": 2 * np.eye(7, 3)}, "the keys in K need length 1, but there is 2"),
-    ("notes", {"K": np.eye(7)[:6]}, "the axis n has size 6 in K, but size 7 in V"),
-    ("notes", {"V": np.eye(7, 6)}, "the values in V need a direction, but one of them is zero"),
-    ("notes", {"V": np.ones((7, 4))}, "the values in V need to differ, but two of them are the same"),
-    ("notes", {"written": 8}, "written must be from 0 to 7, but is 8"),
-    ("notes", {"asked": 7}, "asked must be a position on the axis n, from 0 to 6, but is 7"),
-    ("notes", {"asked": -1}, "from 0 to 6, but is -1"),
-    ("notes", {"rule": "delta"}, "any of ['sum', 'delta rule', 'gate']"),
+    ("mask", {"scores": [[1], [1, 2]]}, "scores needs the axes (n, n): "),
+    ("mask", {"scores": np.ones((5, 0))}, "scores needs the axes (n, n), but has shape (5, 0)"),
     ("novel_reader", {"tokens": []}, "the figure reads at least 1 token, but has 0"),
     ("novel_reader", {"tokens": [1] * 129, "token": 31}, "token must be from 32 to 128, but is 31"),
     ("novel_reader", {"tokens": [1, 2048], "token": 0}, "tokens are from 0 to 2047, but reach from 1 to 2048"),
     ("novel_reader", {"tokens": [1, 2], "token": 2}, "token must be from 0 to 1, but is 2"),
     ("novel_reader", {"off": ["L4H3"], "itself": ["L4H3"]}, "one thing is done to a head, but L4H3 is named twice"),
-    ("novel_reader", {"exchanged": ["L4H5"]}, "heads are L1H1 to L4H4, but there is L4H5"),
     ("novel_reader", {"off": ["L4H3", "L0H2"]}, "heads are L1H1 to L4H4, but there is L0H2"),
     ("novel_reader", {"head": "L5H1"}, "heads are L1H1 to L4H4, but there is L5H1"),
     ("novel_reader", {"target": 2048}, "target must be from -1 to 2047, but is 2048"),
     ("novel_reader", {"temperature": 0.0}, "temperature must be from 0.1 to 2, but is 0.0"),
-    ("online", {"seen": 6}, "seen must be from 1 to 5, but is 6"),
     ("parameters", {"d_k": 0}, "d_k"),
     ("rotary", {"key": [1, 2, 3]}, "key needs the axes (2), but has shape (3,)"),
     ("rotary", {"query_at": 41}, "query_at must be from 0 to 40, but is 41"),
     ("rotary", {"turn": np.nan}, "turn needs finite numbers, but has NaN"),
     ("smollm2_reader", {"head": "L31H1"}, "heads are L1H1 to L30H9, but there is L31H1"),
-    ("smollm2_reader", {"off": ["L24H5", "L1H10"]}, "heads are L1H1 to L30H9, but there is L1H10"),
     ("smollm2_reader", {"forbidden": [["here", 1, 0]]}, "heads are L1H1 to L30H9, but there is here"),
     ("smollm2_reader", {"look": "matter"}, "look"),
+    ("softmax", {"scores": [1, 2, np.nan]}, "scores needs finite numbers, but has NaN in it"),
+    ("softmax", {"scores": [1, 2, -np.inf]}, "scores needs finite numbers, but has infinity in it"),
+    ("softmax", {"scores": None}, "scores needs numbers, but is None"),
     ("softmax", {"temperature": 0}, "temperature must be above zero, but is 0"),
-    ("softmax", {"offset": np.nan}, "offset needs finite numbers, but has NaN"),
     ("stepper", {"tokens": ["<b>Anna", "cried"], "token": 1}, "the model does not know cried"),
     ("stepper", {"tokens": ["she"] * 7}, "reads at most 6 words, but 'she she she she she she she' has 7"),
+    ("stepper", {"token": 5}, "token must be a position on the axis n, from 0 to 4, but is 5"),
+    ("stepper", {"token": -1}, "from 0 to 4, but is -1"),
     ("stepper", {"step": 35}, "step must be from 0 to 34, but is 35"),
     ("stepper", {"head": 2}, "head must be from 0 to 1, but is 2"),
     ("stepper", {"changes": [["layer 3: stream", 0, 0, 1]]}, "a change is the name of an array, a row and"),
@@ -183,10 +167,10 @@ def test_a_question_that_cannot_be_answered_is_refused(answers, message):
 
 
 def test_traits_change_together_inside_a_hold():
-    figure = notes_square(asked=6)
+    figure = MaskExplorer(["a", "b", "c"], np.zeros((3, 3)))
     with figure.hold_trait_notifications():
-        figure.K, figure.V, figure.asked, figure.written = np.eye(2), np.eye(2), 0, 2
-    assert figure.notes.tolist() == [[1, 0], [0, 1]]
+        figure.tokens, figure.scores, figure.mask = ["a", "b"], np.zeros((2, 2)), np.eye(2, dtype=bool)
+    assert figure.weights.tolist() == [[1, 0], [0, 1]]
 
 
 # --- the package ----------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from released import BERT, GPT2, SIZES, logits_of, params_of, post, smollm2_in_tokenizers, write
 
 from attn import count_parameters, decoder, encoder, softmax
-from attn.generation import Cache
 from attn.parameters import flat
-from attn_course.released import LLAMA, as_neighbours, installed, model_of, read_gguf, read_model
+from attn_course.released import installed, read_gguf, read_model
 from attn_course.released_tokens import continue_text
 from attn_course.smollm2 import END, QUESTION
 
@@ -41,10 +40,6 @@ def test_a_model_of_each_family_computes_what_it_does_in_transformers(family, sa
     theirs = logits_of(torch, model, tokens)
     assert np.abs(theirs).max() > 3
     assert_allclose(decoder(params, config, tokens), theirs, atol=1e-4)
-    cache = Cache()
-    parts = [decoder(params, config, part, cache=cache) for part in np.split(tokens, [1, 11, 130, 131])]
-    assert_allclose(np.concatenate(parts), theirs, atol=1e-4)
-    assert_allclose(decoder(params, config, tokens, last=True), theirs[-1:], atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -55,85 +50,7 @@ def test_numbers_of_sixteen_bits_are_read_as_they_are(dtype, saved, torch):
     assert params["embedding"].dtype == np.float32
 
 
-@pytest.mark.parametrize("family", ["Llama", "SmolLM2", "Qwen 2"])
-def test_a_gguf_file_of_each_family_is_read_as_transformers_reads_it(family, saved, torch, transformers, tmp_path):
-    name, sizes = SMALL[family]
-    sizes = {**sizes, "hidden_size": 48}  # heads that fill it: transformers takes that for granted
-    model, _ = saved(name, sizes)
-    write_gguf(model, tmp_path / "model.gguf")
-    theirs = getattr(transformers, name).from_pretrained(tmp_path, gguf_file="model.gguf", dtype=torch.float32).eval()
-    tokens = np.random.default_rng(0).integers(59, size=171)
-    assert_allclose(logits_of(torch, theirs, tokens), logits_of(torch, model, tokens), atol=1e-4)
-    params, config = read_model(tmp_path / "model.gguf")
-    assert_allclose(decoder(params, config, tokens), logits_of(torch, theirs, tokens), atol=1e-4)
-
-
-def write_gguf(model, path):
-    """Write a model of transformers as llama.cpp's own converter does; its pairs of a Llama are neighbours."""
-    gguf = pytest.importorskip("gguf")
-    said, kind, arrays = model.config, model.config.model_type, {}
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH[kind.upper()], 2)
-    header = {
-        "block_count": said.num_hidden_layers, "context_length": said.max_position_embeddings,
-        "embedding_length": said.hidden_size, "feed_forward_length": said.intermediate_size,
-        "attention.head_count": said.num_attention_heads, "attention.head_count_kv": said.num_key_value_heads,
-        "attention.layer_norm_rms_epsilon": said.rms_norm_eps, "rope.freq_base": said.rope_parameters["rope_theta"],
-        "vocab_size": said.vocab_size,
-    }  # fmt: skip
-    heads = {"q_proj": said.num_attention_heads, "k_proj": said.num_key_value_heads}
-    for name, numbers in model.state_dict().items():
-        if name == "lm_head.weight" and said.tie_word_embeddings:
-            continue
-        module, array = name.split(".")[-2], numbers.numpy()
-        if kind == "llama" and module in heads:
-            array = as_neighbours(array.reshape(heads[module], -1, array.shape[-1])).reshape(array.shape)
-        arrays[names.get_name(name, (".weight", ".bias"))] = array
-    write(gguf, path, kind, header, arrays)
-
-
-# --- what is refused ------------------------------------------------------------------------------
-
-
-def small_llama():
-    """Return what a file of a Llama holds: what it says, and its arrays."""
-    d, sizes = 8, {"down": (8, 6), "gate": (6, 8), "up": (6, 8)}
-    said = {
-        "model_type": "llama", "vocab_size": 5, "hidden_size": d, "num_attention_heads": 2, "num_hidden_layers": 1,
-        "intermediate_size": 6, "max_position_embeddings": 9, "rms_norm_eps": 1e-5, "tie_word_embeddings": True,
-    }  # fmt: skip
-    arrays = {"embed_tokens.weight": (5, d), "norm.weight": (d,)}
-    arrays |= {f"layers.0.{name}_layernorm.weight": (d,) for name in ("input", "post_attention")}
-    arrays |= {f"layers.0.self_attn.{letter}_proj.weight": (d, d) for letter in "qkvo"}
-    arrays |= {f"layers.0.mlp.{name}_proj.weight": size for name, size in sizes.items()}
-    return said, {name: np.ones(shape, np.float32) for name, shape in arrays.items()}
-
-
-@pytest.mark.parametrize(
-    ("says", "more", "message"),
-    [
-        ({"model_type": "gemma3"}, {}, "a gemma3 is not computed here, but gpt2, llama, mistral, qwen2, bert are"),
-        ({"hidden_act": "relu"}, {}, "a llama is computed here where hidden_act is silu, but it is relu"),
-        ({"model_type": "qwen2", "use_sliding_window": True}, {}, "use_sliding_window is False, but it is True"),
-        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, {}, "default or linear, but it is llama3"),
-        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, {}, "default or linear, but it is dynamic"),
-        ({"rope_parameters": {"full_attention": {"rope_theta": 9.0}}}, {}, "this model has several types of layers"),
-        ({"is_causal": False}, {}, "a llama is computed here where is_causal is True, but it is False"),
-        ({"partial_rotary_factor": 0.5}, {}, "partial_rotary_factor is 1, but it is 0.5"),
-        ({"rope_size": 2}, {}, "rope_size is 4, but it is 2"),
-        ({"tie_word_embeddings": False}, {}, r"this model lacks lm_head.weight, of shape \(5, 8\)"),
-        ({"vocab_size": 6}, {}, r"embed_tokens.weight .* should have shape \(6, 8\), but has shape \(5, 8\)"),
-        ({}, {"layers.0.mlp.down_proj.weight": (6, 8)}, r"should have shape \(8, 6\), but has shape \(6, 8\)"),
-        ({}, {"layers.0.mlp.gate_proj.weight": (8, 6)}, r"should have shape \(6, 8\), but has shape \(8, 6\)"),
-        ({}, {"layers.0.self_attn.q_norm.weight": 4}, r"this model has layers.0.self_attn.q_norm.weight, with which"),
-        ({}, {"layers.0.self_attn.o_proj.bias": 8}, r"this model has layers.0.self_attn.o_proj.bias, with which"),
-        ({}, {"rope_freqs.weight": 2}, r"this model has rope_freqs.weight, with which nothing is computed here"),
-    ],
-)
-def test_what_is_not_computed_here_is_refused_by_name(says, more, message):
-    said, arrays = small_llama()
-    model_of(said, arrays, LLAMA, True)
-    with pytest.raises(ValueError, match=message):
-        model_of(said | says, arrays | {name: np.ones(size) for name, size in more.items()}, LLAMA, True)
+# --- files of others, and what is refused ---------------------------------------------------------
 
 
 @pytest.fixture
@@ -160,14 +77,20 @@ def renamed(*pairs):
     return change
 
 
+def added(name, *shape):
+    return lambda all: all | {name: np.ones(shape)}
+
+
+def without(left_out):
+    return lambda all: {name: array for name, array in all.items() if name != left_out}
+
+
 TIED = {**SIZES, "tie_word_embeddings": True}
 HELD = "model.embed_tokens.weight"
 READ = {  # files that others wrote: how the arrays were changed
     "a BERT's first names": ("BertModel", BERT, renamed(("Norm.weight", "Norm.gamma"), ("Norm.bias", "Norm.beta"))),
-    "a BERT with its heads": ("BertModel", BERT, lambda all: all | {"cls.predictions.bias": np.ones(59, np.float32)}),
-    "speeds of turning": (
-        "LlamaForCausalLM", SIZES, lambda all: all | {"model.layers.0.self_attn.rotary_emb.inv_freq": np.ones(4)},
-    ),
+    "a BERT with its heads": ("BertModel", BERT, added("cls.predictions.bias", 59)),
+    "speeds of turning": ("LlamaForCausalLM", SIZES, added("model.layers.0.self_attn.rotary_emb.inv_freq", 4)),
     "masks": (
         "GPT2LMHeadModel", GPT2, lambda all: all | {"transformer.h.1.attn.bias": np.tri(9, dtype=bool)[None, None]},
     ),
@@ -202,15 +125,27 @@ def test_a_model_in_parts_is_read_as_one(saved):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "change", "message"),
+    ("says", "change", "message"),
     [
-        (SIZES, lambda all: all | {HELD: all[HELD].astype(np.int8)}, "embed_tokens.weight of this model is in I8, and"),
-        (TIED, lambda all: all | {"lm_head.weight": 2 * all[HELD]}, "lm_head.weight is not its embed_tokens.weight"),
-        (SIZES, lambda all: all | {"embed_tokens.weight": all[HELD]}, "this model has embed_tokens.weight twice"),
+        ({"model_type": "gemma3"}, dict, "a gemma3 is not computed here, but gpt2, llama, mistral, qwen2, bert are"),
+        ({"hidden_act": "relu"}, dict, "a llama is computed here where hidden_act is silu, but it is relu"),
+        ({"model_type": "qwen2", "use_sliding_window": True}, dict, "use_sliding_window is False, but it is True"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, dict, "default or linear, but it is llama3"),
+        ({"rope_parameters": {"full_attention": {"rope_theta": 9.0}}}, dict, "this model has several types of layers"),
+        ({"is_causal": False}, dict, "a llama is computed here where is_causal is True, but it is False"),
+        ({"partial_rotary_factor": 0.5}, dict, "partial_rotary_factor is 1, but it is 0.5"),
+        ({"rope_size": 2}, dict, "rope_size is 8, but it is 2"),
+        ({}, without("lm_head.weight"), r"this model lacks lm_head.weight, of shape \(59, 30\)"),
+        ({"vocab_size": 60}, dict, r"embed_tokens.weight .* should have shape \(60, 30\), but has shape \(59, 30\)"),
+        ({}, added("model.layers.0.mlp.down_proj.weight", 37, 30), r"shape \(30, 37\), but has shape \(37, 30\)"),
+        ({}, added("model.layers.0.self_attn.q_norm.weight", 8), "has layers.0.self_attn.q_norm.weight, with which"),
+        ({}, lambda all: all | {HELD: all[HELD].astype(np.int8)}, "embed_tokens.weight of this model is in I8, and"),
+        ({"tie_word_embeddings": True}, dict, "lm_head.weight is not its embed_tokens.weight"),
+        ({}, added("embed_tokens.weight", 59, 30), "this model has embed_tokens.weight twice"),
     ],
 )
-def test_arrays_that_make_no_model_are_named(sizes, change, message, rewritten):
-    _, folder = rewritten("LlamaForCausalLM", sizes, change)
+def test_what_is_not_computed_here_is_refused_by_name(says, change, message, rewritten):
+    _, folder = rewritten("LlamaForCausalLM", SIZES, change, **says)
     with pytest.raises(ValueError, match=message):
         read_model(folder)
 
@@ -223,9 +158,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
     [
         ("model.gguf", POINTER, "model.gguf is a pointer to the file, which git lfs pull brings"),
         ("model.gguf", b"<html>not found</html>", "model.gguf is no GGUF file; of a model in safetensors, give the"),
-        ("model.gguf", b"GGUF\3\0\0\0" + b"\1" * 9, "model.gguf is not a whole GGUF file"),
         ("model.safetensors", POINTER, "model.safetensors is a pointer to the file"),
-        ("model.safetensors", b"<html>not found</html>", "model.safetensors is not a whole file of the kind safetens"),
         ("config.json", b"<html>not found</html>", "config.json is no whole file of JSON"),
         ("config.json", POINTER, "config.json is a pointer to the file"),
     ],
@@ -239,8 +172,9 @@ def test_a_file_that_is_none_is_told_by_name(name, content, message, tmp_path):
 
 
 def test_a_file_that_is_cut_short_is_told(saved, tmp_path):
-    model, folder = saved(*SMALL["SmolLM2"])
-    write_gguf(model, tmp_path / "model.gguf")
+    _, folder = saved(*SMALL["SmolLM2"])
+    arrays = {"token_embd.weight": np.ones((59, 30), np.float32)}
+    write(pytest.importorskip("gguf"), tmp_path / "model.gguf", "llama", {"block_count": 2}, arrays)
     for path in (tmp_path / "model.gguf", folder / "model.safetensors"):
         path.write_bytes(path.read_bytes()[:-1000])
         with pytest.raises(ValueError, match=rf"{path.name} is not a whole "):
@@ -302,7 +236,6 @@ def llama_cpp(xllamacpp):
 def test_smollm2_is_the_model_that_its_card_describes(smollm2):
     params, config, _ = smollm2
     assert count_parameters(config)["total"] == sum(array.size for _, array in flat(params)) == 134_515_008
-    assert (config.rotary_base, config.n_key_heads, config.n_layers, config.unembedding) == (100_000, 3, 30, "tied")
     assert {array.dtype for _, array in flat(params)} == {np.dtype(np.float32)}
 
 
@@ -338,13 +271,6 @@ def in_tokenizers(smollm2):
 
 # Bytes that are no token of SmolLM2: llama.cpp and this package join before they leave them out, tokenizers after.
 NO_TOKENS = "\x04\x06\x13\x14\x16\x1d"
-
-
-def test_hard_texts_have_the_tokens_that_they_have_in_tokenizers(smollm2, in_tokenizers):
-    _, _, ours = smollm2
-    assert len(HARD) >= 50
-    for text in HARD:
-        assert ours.encode(text).tolist() == in_tokenizers.encode(text).ids, repr(text)
 
 
 @given(st.text(st.characters(exclude_categories=["Cn", "Cs"], exclude_characters=NO_TOKENS)))

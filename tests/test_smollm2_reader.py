@@ -7,7 +7,6 @@ import json
 import struct
 import threading
 
-import numpy as np
 import pytest
 from hands import choose, key, press
 from numpy.testing import assert_allclose
@@ -20,7 +19,7 @@ from attn_course.figures.smollm2_reader import answer, smollm2_scripts
 from attn_course.released_tokens import ByteTokenizer
 from attn_course.smollm2 import END, QUESTION, model_file
 from book.kernel import make_kernel
-from book.pdf import find_chromium
+from tests.chromium import find_chromium
 
 PAIR = ["The capital of France is", "The capital of Japan is"]
 LONG = "One morning the old man went down to the harbour, as he had done for forty years. " * 9
@@ -332,4 +331,3 @@ def test_in_jupyterlab_the_kernel_answers(smollm2, monkeypatch):
 def test_all_code_that_runs_the_model_is_small():
     name, text = next(iter(smollm2_scripts(without_comments)))
     assert name == "smollm2.js" and len(gzip.compress(text.encode())) < 10_000
-    assert np.frombuffer((FOLDER / "engines" / "smollm2.wasm").read_bytes()[:4], np.uint32)[0] == 0x6D736100

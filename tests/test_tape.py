@@ -7,23 +7,12 @@ from test_layers import arrays
 
 from attn import Tape, blockwise_attention, scaled_dot_product_attention, softmax
 from attn.layers import linear
-from attn.tape import differentiable, leaves
+from attn.tape import differentiable
 
 
 def params(seed=0):
     rng = np.random.default_rng(seed)
     return {"first": {"W": rng.normal(size=(3, 5)), "b": rng.normal(size=5)}, "second": rng.normal(size=(5, 3))}
-
-
-def test_an_array_that_is_used_twice_collects_both_gradients():
-    X, p = np.random.default_rng(1).normal(size=(2, 3)), params()
-    with Tape() as tape:
-        Y = X + linear(linear(X, p["first"]["W"], p["first"]["b"]), p["second"])
-    grad = np.random.default_rng(2).normal(size=Y.shape)
-    found = tape.gradients({"X": X, **p}, (Y, grad))
-    assert_allclose(found["X"], grad + grad @ p["second"].T @ p["first"]["W"].T)
-    assert_allclose(found["second"], (X @ p["first"]["W"] + p["first"]["b"]).T @ grad)
-    assert list(found) == ["X", "first", "second"] and list(found["first"]) == ["W", "b"]
 
 
 def test_gradients_start_at_several_places_and_are_found_on_the_way():
@@ -59,16 +48,14 @@ def test_a_layer_outside_a_tape_is_a_plain_function_and_an_inner_tape_hides_the_
     assert_allclose(outer.gradients({"X": X}, (Z, Z))["X"], 4 * X)
 
 
-def test_inputs_may_be_given_by_name():
+def test_inputs_may_be_given_by_name_in_any_order():
     X, p = np.ones((2, 3)), params()["first"]
     with Tape() as tape:
-        Y = linear(X, **p)
-    with Tape() as other:
-        Z = linear(b=p["b"], W=p["W"], X=X)
+        Y = linear(b=p["b"], W=p["W"], X=X)
     assert_array_equal(Y, linear(X, p["W"], p["b"]))
-    for found in (tape.gradients(p, (Y, Y)), other.gradients(p, (Z, Z))):
-        assert_allclose(found["W"], X.T @ Y)
-        assert_allclose(found["b"], Y.sum(axis=0))
+    found = tape.gradients(p, (Y, Y))
+    assert_allclose(found["W"], X.T @ Y)
+    assert_allclose(found["b"], Y.sum(axis=0))
 
 
 def test_gradients_that_cannot_be_are_refused_and_the_array_is_named():
@@ -91,11 +78,6 @@ def test_gradients_that_cannot_be_are_refused_and_the_array_is_named():
         tape.gradients({"W": W}, (Y, np.ones(Y.shape, bool)))
     assert tape.gradients({"second": second}, (Z, 0 * Z))["second"].shape == (5, 3)
     assert_array_equal(tape.gradients({"W": W}, (Y, np.ones(Y.shape, np.int8)))["W"], 300)  # whole numbers are floats
-
-
-def test_leaves_are_the_arrays_in_order():
-    p = params()
-    assert [*map(id, leaves(p))] == [*map(id, (p["first"]["W"], p["first"]["b"], p["second"]))]
 
 
 # --- what is no layer -----------------------------------------------------------------------------

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from attn import (
-    Tape,
-    Trace,
-    TransformerConfig,
-    decoder,
-    encoder,
-    init_transformer,
-)
-from attn.layers import feed_forward
+from attn import Tape, Trace, TransformerConfig, decoder, encoder, init_transformer
 from attn.parameters import flat
 from attn.tape import leaves
 from attn.training import cross_entropy
@@ -98,9 +90,10 @@ class InPyTorch:
     def mlp(self, X, p):
         if self.config.activation == "swiglu":
             return self.torch.nn.functional.silu(X @ p["W_1"]) * (X @ p["W_3"]) @ p["W_2"]
-        hidden = X @ p["W_1"] + (p.get("b_1", 0))
-        hidden = getattr(self.torch.nn.functional, self.config.activation)(hidden)
-        return hidden @ p["W_2"] + (p.get("b_2", 0))
+        name, _, approximate = self.config.activation.partition("_")
+        options = {"approximate": approximate} if approximate else {}
+        hidden = getattr(self.torch.nn.functional, name)(X @ p["W_1"] + p.get("b_1", 0), **options)
+        return hidden @ p["W_2"] + p.get("b_2", 0)
 
     def run(self, params, tokens, mask, token_types=None, context=None, context_mask=None):
         torch, config, n = self.torch, self.config, tokens.shape[-1]
@@ -112,7 +105,7 @@ class InPyTorch:
         if config.positions == "sinusoid":
             X = X + self.sinusoid(n, X.shape[-1])
         if config.n_token_types:
-            X = X + params["token_types"][torch.tensor(token_types)]
+            X = X + params["token_types"][0 if token_types is None else torch.tensor(token_types)]
         X = self.after(X, params)
         for number in range(1, config.n_layers + 1):
             layer = params[f"layer {number}"]
@@ -127,7 +120,7 @@ class InPyTorch:
         if config.unembedding == "tied":
             return X @ params["embedding"].T
         last = params.get("unembedding")
-        return X if last is None else X @ last["W"] + (last.get("b", 0))
+        return X if last is None else X @ last["W"] + last.get("b", 0)
 
 
 def as_tensors(torch, params):
@@ -146,13 +139,14 @@ def assert_same_gradients(grads, tensors, tolerance=1e-10):
 TODAY = {"norm_type": "rms", "activation": "swiglu", "biases": "none", "positions": "rotary"}
 MODELS = {
     **{positions: {"positions": positions} for positions in POSITIONS},
-    "GPT-2": {"activation": "gelu"},
+    "GPT-2": {"activation": "gelu_tanh"},
+    "the exact GELU, and token types": {"activation": "gelu", "n_token_types": 2},
     "post-norm": {"norm": "post"},
     "without norms": {"norm": "none", "positions": "rotary"},
     "as the paper writes it": {"positions": "sinusoid", "biases": "mlp", "unembedding": "separate"},
     "without biases or MLP": {"biases": "none", "d_ff": 0},
     "grouped queries, heads of their own size": {"n_key_heads": 1, "d_k": 6, "positions": "rotary"},
-    "Llama 3": {**TODAY, "n_key_heads": 1, "unembedding": "separate", "d_k": 4},
+    "Llama 3": {**TODAY, "n_key_heads": 1, "unembedding": "separate", "d_k": 4, "epsilon": 0.1},
     "Mistral": {**TODAY, "window": 3},
     "Qwen 2": {**TODAY, "biases": "qkv", "rotary_base": 50.0, "unembedding": "separate"},
     "another scale and epsilon": {"scale": 1.0, "epsilon": 0.1, "unembedding": "separate"},
@@ -202,46 +196,6 @@ def test_an_encoder_with_a_decoder_that_attends_to_it_agrees_with_autograd(torch
     assert_same_gradients(grads, tensors)
 
 
-def as_pytorch_names_it(torch, layer):
-    """Return the parameters of a layer as PyTorch's own have them: matrices on their side, all heads in one."""
-    found = {}
-    for number, part in enumerate(layer.values(), start=1):
-        found |= {f"norm{number}.weight": part["norm"]["gain"], f"norm{number}.bias": part["norm"]["bias"]}
-    for name, p in zip(("self_attn", "multihead_attn"), list(layer.values())[:-1]):
-        found[f"{name}.in_proj_weight"] = np.concatenate([head.T for letter in "QKV" for head in p[f"W_{letter}"]])
-        found[f"{name}.in_proj_bias"] = np.concatenate([p[f"b_{letter}"].ravel() for letter in "QKV"])
-        found |= {f"{name}.out_proj.weight": np.concatenate(p["W_O"]).T, f"{name}.out_proj.bias": p["b_O"]}
-    for number in (1, 2):
-        found[f"linear{number}.weight"] = layer["mlp"][f"W_{number}"].T
-        found[f"linear{number}.bias"] = layer["mlp"][f"b_{number}"]
-    return {name: torch.tensor(array) for name, array in found.items()}
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("run", [encoder, decoder])
-def test_a_layer_is_pytorchs_own_layer(torch, run, norm):
-    cross = run is decoder
-    config, params = small(n_layers=1, cross=cross, norm=norm, unembedding="none")
-    theirs = torch.nn.TransformerDecoderLayer if cross else torch.nn.TransformerEncoderLayer
-    module = theirs(12, 3, 7, 0.0, batch_first=True, norm_first=norm == "pre", dtype=torch.float64)
-    module.load_state_dict(as_pytorch_names_it(torch, params["layer 1"]))
-    context = np.random.default_rng(3).normal(size=(5, 6, 12))
-    with Trace() as trace:
-        run(params, config, tokens(4), **({"context": context} if cross else {}))
-    x, causal = torch.tensor(trace.embedded[0]), torch.triu(torch.ones(4, 4, dtype=bool), 1)
-    expected = module(x, torch.tensor(context), tgt_mask=causal) if cross else module(x)
-    assert_allclose(trace.layers[0].after_mlp, expected.detach(), atol=1e-10)
-
-
-def test_a_bias_of_the_keys_changes_nothing():
-    config, params = small()
-    before = decoder(params, config, tokens())
-    params["layer 1"]["attention"]["b_K"][:] += 3.0
-    assert_allclose(decoder(params, config, tokens()), before, atol=1e-12)
-    params["layer 1"]["attention"]["b_Q"][:] += 3.0
-    assert np.abs(decoder(params, config, tokens()) - before).max() > 0.01
-
-
 @pytest.mark.parametrize(("unembedding", "variance"), [("tied", 1 / 200), ("separate", 1), ("none", 1)])
 @pytest.mark.parametrize("positions", ["learned", "relative"])
 def test_parameters_are_drawn_with_the_variances_of_the_docstring(unembedding, variance, positions):
@@ -257,63 +211,24 @@ def test_parameters_are_drawn_with_the_variances_of_the_docstring(unembedding, v
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_a_decoder_does_not_look_ahead(positions):
-    config, params = small(positions=positions)
-    changed = tokens()
-    changed[:, 4] = (changed[:, 4] + 1) % 11
-    before, after = (decoder(params, config, rows) for rows in (tokens(), changed))
-    assert_allclose(before[:, :4], after[:, :4], atol=1e-12)
-    assert np.abs(before[:, 4:] - after[:, 4:]).max() > 0.01
-
-
-def test_only_without_positions_shuffled_tokens_give_shuffled_outputs():
-    row, order = np.array([3, 1, 4, 1, 5, 9, 2]), np.random.default_rng(3).permutation(7)
-    for positions in POSITIONS:
-        config, params = small(positions=positions)
-        same = np.allclose(encoder(params, config, row[order]), encoder(params, config, row)[order])
-        assert same == (positions == "none")
+def test_float32_stays_float32(positions):
+    config = replace(BASE, positions=positions, n_token_types=2)
+    params = init_transformer(np.random.default_rng(4), config)
+    with Tape() as tape:
+        X = encoder(params, config, tokens())
+    grads = leaves(tape.gradients(params, (X, X)))
+    assert {array.dtype for array in (X, *grads)} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_cross_attention_is_not_told_where_the_tokens_of_the_context_stand(positions):
-    config, params = small(positions=positions, cross=True)
-    context, order = np.random.default_rng(3).normal(size=(5, 6, 12)), np.random.default_rng(4).permutation(6)
-    before = decoder(params, config, tokens(), context=context)
-    assert_allclose(decoder(params, config, tokens(), context=context[:, order]), before, atol=1e-12)
-    assert np.abs(decoder(params, config, tokens(), context=context + 1) - before).max() > 0.01
-
-
-def test_float32_stays_float32():
-    for positions in POSITIONS:
-        config = replace(BASE, positions=positions, n_token_types=2)
-        params = init_transformer(np.random.default_rng(4), config)
-        with Tape() as tape:
-            X = encoder(params, config, tokens())
-        assert X.dtype == np.float32
-        assert {grad.dtype for grad in leaves(tape.gradients(params, (X, X)))} == {np.dtype(np.float32)}
-
-
-def test_empty_texts_and_no_texts_are_run_as_well():
-    for positions in POSITIONS:
-        config, params = small(positions=positions, n_key_heads=1)
-        for shape in [(0, 7), (2, 0), (0,)]:
-            for run in (encoder, decoder):
-                with Tape() as tape:
-                    logits = run(params, config, np.zeros(shape, int))
-                assert logits.shape == (*shape, 11)
-                assert not any(grad.any() for grad in leaves(tape.gradients(params, (logits, logits))))
-
-
-@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
-def test_token_types_are_added_and_the_mlp_applies_the_activation_of_the_config(activation):
-    config, params = small(positions="none", norm="none", n_token_types=2, activation=activation)
-    types = np.tile([0, 0, 1, 1, 1, 0, 1], (5, 1))
-    for options, rows in [({"token_types": types}, types), ({}, 0 * types)]:
-        with Trace() as trace:
-            encoder(params, config, tokens(), **options)
-        assert_allclose(trace.embedded[0], params["embedding"][tokens()] + params["token_types"][rows])
-        before, p = trace.layers[1].after_attention, params["layer 2"]["mlp"]
-        assert_allclose(trace.layers[1].after_mlp, before + feed_forward(before, **p, activation=activation))
+@pytest.mark.parametrize("run", [encoder, decoder])
+@pytest.mark.parametrize("shape", [(0, 7), (2, 0), (0,)])
+def test_empty_texts_and_no_texts_are_run_as_well(positions, run, shape):
+    config, params = small(positions=positions, n_key_heads=1)
+    with Tape() as tape:
+        logits = run(params, config, np.zeros(shape, int))
+    assert logits.shape == (*shape, 11)
+    assert not any(grad.any() for grad in leaves(tape.gradients(params, (logits, logits))))
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -324,19 +239,9 @@ def test_token_types_are_added_and_the_mlp_applies_the_activation_of_the_config(
     [
         ({"n_layers": 1}, "there is layer 2 / attention / norm / gain, but the config asks for none"),
         ({"n_layers": 3}, r"asks for layer 3 / attention / norm / gain of shape \(12,\), but there is none"),
-        ({"positions": "relative"}, r"asks for layer 1 / attention / relative of shape \(3, 17\), but there is none"),
-        ({"positions": "none"}, "there is positions, but the config asks for none"),
-        ({"n_positions": 8}, r"asks for positions of shape \(8, 12\), but it has shape \(9, 12\)"),
         ({"vocab_size": 12}, r"asks for embedding of shape \(12, 12\), but it has shape \(11, 12\)"),
         ({"d_k": 6}, r"asks for layer 1 / attention / W_Q of shape \(3, 12, 6\), but it has shape \(3, 12, 4\)"),
-        ({"n_key_heads": 1}, r"W_K of shape \(1, 12, 4\), but it has shape \(3, 12, 4\)"),
-        ({"d_ff": 8}, r"W_1 of shape \(12, 8\), but it has shape \(12, 7\)"),
-        ({"d_ff": 0}, "there is layer 1 / mlp / norm / gain, but"),
-        ({"norm": "none"}, "there is layer 1 / attention / norm / gain, but"),
-        ({"biases": "mlp"}, "there is layer 1 / attention / b_Q, but"),
         ({"unembedding": "separate"}, r"asks for unembedding / W of shape \(12, 11\), but there is none"),
-        ({"n_token_types": 2}, r"asks for token_types of shape \(2, 12\), but there is none"),
-        ({"cross": True}, r"asks for layer 1 / cross / norm / gain of shape \(12,\), but there is none"),
     ],
 )
 def test_params_of_another_config_are_refused_by_name(change, message):

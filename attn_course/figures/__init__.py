@@ -11,7 +11,6 @@ from attn_course.figures.bundle import scripts_on_request as scripts_on_request
 from attn_course.figures.bundle import shared_script as shared_script
 from attn_course.figures.bundle import without_comments as without_comments
 from attn_course.figures.cost import CostExplorer as CostExplorer
-from attn_course.figures.formula_parts import FormulaParts as FormulaParts
 from attn_course.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn_course.figures.guess import Guess as Guess
 from attn_course.figures.guess import answer_to as answer_to
@@ -19,18 +18,13 @@ from attn_course.figures.joined import FOLDER as FOLDER
 from attn_course.figures.joined import joined as joined
 from attn_course.figures.joined import read_source as read_source
 from attn_course.figures.mask import MaskExplorer as MaskExplorer
-from attn_course.figures.news import NewsExplorer as NewsExplorer
-from attn_course.figures.norm import NormExplorer as NormExplorer
-from attn_course.figures.notes import NotesSquare as NotesSquare
 from attn_course.figures.novel_reader import NovelReader as NovelReader
-from attn_course.figures.online import OnlineSoftmax as OnlineSoftmax
 from attn_course.figures.parameters import ParameterCounter as ParameterCounter
 from attn_course.figures.press_train import PressTrain as PressTrain
 from attn_course.figures.rotary import RotaryExplorer as RotaryExplorer
 from attn_course.figures.self_check import SelfCheck as SelfCheck
 from attn_course.figures.smollm2_reader import SmolLM2Reader as SmolLM2Reader
 from attn_course.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
-from attn_course.figures.softmax_back import SoftmaxBackward as SoftmaxBackward
 from attn_course.figures.stepper import SentenceStepper as SentenceStepper
 from attn_course.figures.walks import WalkExplorer as WalkExplorer
 from attn_course.figures.wall import HeadsWall as HeadsWall

@@ -185,34 +185,6 @@ function twoPlaces({ labels, marks, last, y, apart, from, to, read, onMove }) {
   return { nodes, set, held: () => [...held, pair].some((one) => one.held()) };
 }
 
-// A button that goes once through all places up to the last, and there at once for a reader who asked for no motion;
-// pressed on the way, it stops. `go` stops at a place.
-function player({ last, now, goTo }) {
-  let run = 0, plays = false;
-  const stop = () => {
-    run++;
-    plays = false;
-    press.textContent = "▶ Play";
-  };
-  const press = button("attn-button", "▶ Play", () => {
-    if (plays) return stop();
-    const mine = ++run, from = now() < last ? now() : 0;
-    plays = true;
-    press.textContent = "❚❚ Stop";
-    let shown = null;
-    tween(from, last, (place) => {
-      if (mine !== run || !press.isConnected) return;
-      if (shown !== Math.round(place)) goTo((shown = Math.round(place)));
-      if (place === last) stop();
-    }, (4000 * (last - from)) / last);
-  });
-  const go = (place) => {
-    stop();
-    goTo(Math.max(0, Math.min(last, place)));
-  };
-  return { press, go };
-}
-
 function sum(numbers) {
   return numbers.reduce((total, number) => total + number, 0);
 }
@@ -286,11 +258,6 @@ function barRow(className, front) {
     bar.style.setProperty("--attn-was", share);
   };
   return { row: box(className, front, bar, value), set, showBefore };
-}
-
-// The bar of a long number.
-function countedBar(name) {
-  return barRow("attn-counted", element("span", {}, name));
 }
 
 // A slice of a circle around (x, y) from one angle to another, the shorter way.
@@ -625,9 +592,9 @@ function figure({ label, fixed = () => [], build }) {
 }
 
 export {
-  alike, arcs, barRow, box, button, bytesOf, caption, choice, chooser, control, cosine, countedBar, dot, dotInWords,
+  alike, arcs, barRow, box, button, bytesOf, caption, choice, chooser, control, cosine, dot, dotInWords,
   drawing, drawnArrow, element, factor, figure, figureRoot, fill, folded, follow, format, gliding, grid, grouped,
-  handle, heading, invitation, keepingFocus, largest, lettering, likeliest, mapTable, movingScene, planeArrow, player,
+  handle, heading, invitation, keepingFocus, largest, lettering, likeliest, mapTable, movingScene, planeArrow,
   pressable, put, sceneWidth, scrolling, sentence, slice, slider, smallMap, softmax, sum, tableOf, tween, twoPlaces,
   typeset, visible, wordField,
 };

@@ -2,7 +2,7 @@
 // corner of the square of patterns, and the edge of the strip of keys and values. Two bytes per number, as is usual.
 
 import {
-  box, caption, choice, countedBar, drawing, figure, format, gliding, grid, grouped, handle, heading, largest,
+  barRow, box, caption, choice, drawing, element, figure, format, gliding, grid, grouped, handle, heading, largest,
   movingScene, put, tableOf,
 } from "./common.js";
 
@@ -102,7 +102,7 @@ function build({ read, change, reset, line, tell, draw }) {
     className: "attn-sizes", title: "Memory at two bytes per number", cells,
     rows: Object.values(sizes).map((name, i) => heading("row", `attn-of-${["patterns", "keys", "all"][i]}`)(name)),
   });
-  const share = countedBar("pairs of tokens");
+  const share = barRow("attn-counted", element("span", {}, "pairs of tokens"));
 
   draw(
     choose.row,

@@ -16,7 +16,8 @@ function standInModel(state) {
   };
 }
 
-const addressOf = (chapter) => document.querySelector(`.attn-strip [data-chapter="${chapter}"]`)?.href;
+// By the contents at the side of each page, which a telephone has, if hidden; the link of the present page leads nowhere.
+const addressOf = (chapter) => document.querySelector(`.bd-links a[href*="${String(chapter).padStart(2, "0")}_"]`)?.href;
 
 // Run another script that lies beside this one.
 const here = document.currentScript.src;

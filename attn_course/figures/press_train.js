@@ -14,7 +14,6 @@ const WATCHED = 4000; // milliseconds that a run takes at least, unless it is to
 const ASKED = {
   fortunes: "A model learns how sentences such as “Anna found gold and she smiled.” go on.",
   copying: "A model learns to go on with a row of letters that repeats itself.",
-  noun: "A model learns what “it” means in “the dog sat on the mat because it was dirty”.",
 };
 const PLOT = { width: 470, height: 138, left: 16, right: 410, top: 12, bottom: 116, nats: 4 };
 
@@ -367,4 +366,4 @@ function build({ read, change, reset, line, tell, draw, load }) {
 
 const render = figure({ label: "Press Train", build, fixed: ({ task }) => [task] });
 
-export default { render, refusal, toHash, fromHash, curvesOf };
+export default { render, refusal };

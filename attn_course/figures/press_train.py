@@ -32,33 +32,17 @@ TASKS = {  # names of rules and edges are those of trainer.js
         "rules": [*RULES, "the same letter", "what to copy"],
         "edges": ["one back in layer 1", "two back in layer 1", "itself in layer 1", "one back in all layers"],
     },
-    "noun": {
-        "label": "which noun is “it”?",
-        "sizes": {"d": 32, "ff": 64, "positions": "sinusoid"},
-        "usual": {"layers": 2, "heads": 2, "rate": 5e-3, "steps": 400},
-        "warmUp": 50,
-        "outputs": 34,
-        "scores": ["from the nouns to the adjective", "from “it” to the noun meant"],
-        "rules": [*RULES, "from the nouns to the adjective", "from “it” to the noun meant"],
-        "edges": [
-            "the adjective from the nouns in layer 1",
-            "the adjective from “it” in layer 1",
-            "the adjective from “it” in layer 2",
-            "the nouns from “it” in layer 2",
-        ],
-    },
 }
 BOUNDS = {"layers": (1, 3), "heads": (1, 8), "steps": (10, 5000), "seed": (0, 2**32 - 1)}
 
 
 class PressTrain(Explorable):
-    """The models of chapters 12, 13 and 15, which learn in the page: the seed of the notebook gives the notebook's run.
+    """The models of chapters 12 and 15, which learn in the page: the seed of the notebook gives the notebook's run.
 
     Parameters
     ----------
-    task : {"copying", "noun", "fortunes"}
-        To copy what came before, as in chapter 15; to find the noun that is meant, as in chapter 13; or to end the
-        sentences of chapter 12.
+    task : {"copying", "fortunes"}
+        To copy what came before, as in chapter 15, or to end the sentences of chapter 12.
     layers, heads : int
         Default, as of all that follows: as in the chapter.
     rate : float
@@ -123,7 +107,7 @@ class PressTrain(Explorable):
 
     @property
     def params(self):
-        """What was trained when it stopped last, as `decoder` and `encoder` take it: nested dict of arrays."""
+        """What was trained when it stopped last, as `decoder` takes it: nested dict of arrays."""
         if not self.trained:
             raise ValueError("nothing has been trained yet: press Train in the figure first")
         return nested(

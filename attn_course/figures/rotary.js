@@ -22,6 +22,7 @@ function angleBetween([a, b], [c, d]) {
 
 const degrees = (angle) => `${format((angle * 180) / Math.PI, 1)}°`;
 const ROLES = ["query", "key"];
+const LAST = 40; // the highest position
 const VIEW = "0 0 340 284", MIDDLE = [170, 112], ROUND = 100, BAR = { y: 250, half: 155 };
 
 // A pair as a place in a drawing, so many units from the middle for each of its own.
@@ -30,7 +31,7 @@ function around([x, y], [right, up], unit) {
 }
 
 function build({ read, change, reset, line, tell, draw }) {
-  const { query, key, last, names: called } = read(), own = [query, key];
+  const { query, key, names: called } = read(), own = [query, key];
   const longest = Math.max(...own.map((pair) => Math.hypot(...pair)));
   const arrows = ROLES.map((role) => drawnArrow(`attn-${role}-arrow`));
   const names = ROLES.map((role, i) => lettering(0, i ? 62 : -50, `attn-${role}-label`));
@@ -42,7 +43,7 @@ function build({ read, change, reset, line, tell, draw }) {
       unturned.group, arrows[i].group, names[i]];
   });
   const words = twoPlaces({
-    labels: called.slice(0, 2).map((name) => `${name} stands at`), marks, last, y: 142, apart: 70, from: 48, to: 292,
+    labels: called.slice(0, 2).map((name) => `${name} stands at`), marks, last: LAST, y: 142, apart: 70, from: 48, to: 292,
     read: () => [read().query_at, read().key_at],
     onMove: ([queryAt, keyAt]) => change({ query_at: queryAt, key_at: keyAt }),
   });
@@ -108,7 +109,7 @@ function build({ read, change, reset, line, tell, draw }) {
 
 const render = figure({
   label: "Rotary explorer", build,
-  fixed: ({ query, key, last, names }) => [query, key, last, names],
+  fixed: ({ query, key, names }) => [query, key, names],
 });
 
 export default { render, compare, angleBetween };

@@ -5,6 +5,8 @@ import traitlets
 
 from attn_course.figures.base import Explorable, Number, Shaped, Words, check_range
 
+LAST = 40  # as in rotary.js
+
 
 class RotaryExplorer(Explorable):
     """One pair of entries of a query and of a key, each turned by an angle that grows with its position.
@@ -16,8 +18,7 @@ class RotaryExplorer(Explorable):
     turn : float
         The angle per position, in radians.
     query_at, key_at : int
-        Their positions, from 0 to `last`.
-    last : int
+        Their positions, from 0 to 40.
     names : list of str
         What the two and their dot product are called.
     """
@@ -27,7 +28,6 @@ class RotaryExplorer(Explorable):
     turn = Number(0.3)
     query_at = traitlets.Int(5)
     key_at = traitlets.Int(2)
-    last = traitlets.Int(40)
     names = Words("3")
 
     @traitlets.default("names")
@@ -35,7 +35,7 @@ class RotaryExplorer(Explorable):
         return ["query", "key", "score"]
 
     def check(self, state):
-        check_range(state, 0, state["last"], "query_at", "key_at")
+        check_range(state, 0, LAST, "query_at", "key_at")
 
     @property
     def turned(self):

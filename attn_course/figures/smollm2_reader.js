@@ -286,4 +286,4 @@ function build(means) {
 
 const render = figure({ label: "SmolLM2", build, fixed: ({ texts }) => [texts] });
 
-export default { render, rowsOf, bringModel, ask: (...given) => worker(...given) };
+export default { render, ask: (...given) => worker(...given) };

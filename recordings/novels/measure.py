@@ -10,7 +10,7 @@ from attn.interventions import named_head
 from attn_course import novels
 from attn_course.novels import CONFIG
 
-from . import counting, exchange, places, quotations, reading, writing
+from . import counting, exchange, places, quotations, reading
 from .learn import MARKS, STEPS, params_at
 from .quotations import HEADS, name, other_sets
 from .reading import mean
@@ -60,13 +60,9 @@ def measure_rounded(number, quoting, tokenizer, held, counted):
     return {
         "zero ablation": places.zero_ablation(params, tokenizer, held, quoting),
         "mean ablation": places.mean_ablation(params, tokenizer, held, *quoting[0]),
-        "only itself": places.only_itself(params, tokenizer, held),
-        "where heads look": {"itself": places.on_itself(params, rows[:, :-1])},
         "first mark": continued(params, tokenizer, rows.ravel(), quoting),
         "n-grams": counting.beside(reading.read(params, rows, tokenizer)[0], counted),
         "values put in": exchange.measure(params, tokenizer, held, [*((head,) for head in HEADS), quoting]),
-        "direct logit attribution": writing.inside_less_closed(params, tokenizer, held),
-        "one back": writing.one_back(params, tokenizer, held, *quoting[0]),
     }
 
 

@@ -5,14 +5,13 @@ Two kinds of places are compared: inside a quotation, and behind one that was cl
 
 import numpy as np
 
-from attn import Forbid, ReplaceValues, Trace, decoder, switch_off
+from attn import ReplaceValues, Trace, decoder, switch_off
 from attn_course import novels
-from attn_course.novels import CONFIG, LENGTH
+from attn_course.novels import CONFIG
 
 from .quotations import HEADS, name
 from .reading import mean, read
 
-ONLY_ITSELF = ~np.eye(LENGTH, dtype=bool)
 ALONE = [*HEADS[: CONFIG.n_heads], (4, 1)]  # heads that the page switches off beside those that quote
 
 
@@ -34,9 +33,12 @@ def told_apart(log_odds, held, n_drawn=1000):
 
 
 def measure(params, tokenizer, held, interventions=()):
-    """Return by name the loss, and how well the two kinds of places are told apart."""
+    """Return by name the loss, how well the two kinds of places are told apart, and how likely a closing mark is at the
+    ends of clauses: inside, outside, closed, narration."""
     losses, log_odds = read(params, held.rows, tokenizer, interventions)
-    return {"loss": mean(losses), **told_apart(log_odds, held)}
+    P = 1 / (1 + np.exp(-log_odds))
+    likely = [mean(P[kind], 7) for kind in (held.inside, held.outside, held.closed, held.narration)]
+    return {"loss": mean(losses), **told_apart(log_odds, held), "closing": likely}
 
 
 # --- what is taken away ----------------------------------------------------------------------------------------------
@@ -60,19 +62,3 @@ def mean_ablation(params, tokenizer, held, layer, head):
     mixture = novels.in_parts(mixtures, held.rows[:, :-1]).mean(axis=0)
     at_its_mean = ReplaceValues(slice(None), mixture, layer, head)
     return {name((layer, head)): measure(params, tokenizer, held, [at_its_mean])}
-
-
-def only_itself(params, tokenizer, held):
-    """Measure the model if a head of layer 1, or all of them, may attend to nothing but the token itself."""
-    each = {name((1, head)): Forbid(ONLY_ITSELF, 1, head) for head in range(1, CONFIG.n_heads + 1)}
-    cuts = {**each, "all": Forbid(ONLY_ITSELF, 1)}
-    return {which: measure(params, tokenizer, held, [cut]) for which, cut in cuts.items()}
-
-
-def on_itself(params, rows, first=8):
-    """Return each head's mean weight on the token itself, from place `first` of a row on: lists [layer][head]."""
-
-    def weights(part):
-        return np.diagonal(novels.looks(params, part), axis1=-2, axis2=-1)[..., first:].mean(axis=-1)
-
-    return novels.in_parts(weights, rows).mean(axis=0, dtype=float).round(4).tolist()

@@ -90,4 +90,4 @@ function memoryOf(count) {
   }
 }
 
-export { memoryOf, plainProduct };
+export { memoryOf };

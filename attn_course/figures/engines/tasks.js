@@ -37,27 +37,6 @@ function repeatedRows(rng, count, length = 20) {
   return periods.map((period) => repeatedRow(rng, period, length));
 }
 
-// As attn_course.corpora.coreference.
-const NOUNS = "cat dog mat rug fox bed hen box cow mule chair goat sofa duck bench pig".split(" ");
-const TIRED = "tired hungry sleepy bored shy cold".split(" "), DIRTY = "dirty soft red new wet flat".split(" ");
-const WORDS = [..."the sat on because it was".split(" "), ...NOUNS, ...TIRED, ...DIRTY];
-const IT = 7, NOUNS_AT = [1, 5], ADJECTIVE_AT = 9;
-const nounMeant = (adjective) => (adjective < WORDS.indexOf("dirty") ? NOUNS_AT[0] : NOUNS_AT[1]);
-
-function sentence(x, y, adjective) {
-  const tokens = `the ${x} sat on the ${y} because it was ${adjective}`.split(" ").map((word) => WORDS.indexOf(word));
-  const meant = tokens[nounMeant(tokens[ADJECTIVE_AT])];
-  return { tokens, targets: tokens.map((_, i) => (i === IT ? meant : -1)), whole: tokens };
-}
-
-function coreference(rng) {
-  const pairs = rng.shuffle(NOUNS.flatMap((x, i) => NOUNS.slice(i + 1).map((y) => [x, y])));
-  const all = (x, y) => [...TIRED, ...DIRTY].map((adjective) => sentence(x, y, adjective));
-  const rows = pairs.map(([x, y]) => [...all(x, y), ...all(y, x)]);
-  const split = Math.floor(pairs.length / 4);
-  return { train: rows.slice(split).flat(), test: rows.slice(0, split).flat() };
-}
-
 // As attn_course.corpora.fortunes. All words that come are to be told, but what is asked of new sentences is "she" or
 // "he", and how it felt.
 const PEOPLE = { Anna: "she", Mary: "she", John: "he", Paul: "he" };
@@ -76,14 +55,9 @@ function fortunes(rng) {
   return { train: part(rows.slice(16), () => true), test: part(rows.slice(0, 16), (i) => i === AND || i === SHE) };
 }
 
-// What a task has that draws its batches from so many rows.
-const opened = ({ train, test }, size, example = test[0]) => ({
-  drawBatch: (rng) => range(size, () => rng.below(train.length)).map((i) => train[i]), test, example,
-});
-
 const TASKS = {
   fortunes: {
-    words: FORTUNES, causal: true, size: 16, n: 6,
+    words: FORTUNES, size: 16, n: 6,
     rules: {
       ...RULES,
       "from “and” to the name": (tokens, start, i) => (i === AND ? NAME : -1),
@@ -94,10 +68,13 @@ const TASKS = {
       "the name from “and”": (layer, i, j) => i === AND && j === NAME,
       "the verb from “she” or “he”": (layer, i, j) => i === SHE && j === VERB,
     },
-    open: () => opened(fortunes(defaultRng(0)), 16),
+    open: () => {
+      const { train, test } = fortunes(defaultRng(0));
+      return { drawBatch: (rng) => range(16, () => rng.below(train.length)).map((i) => train[i]), test, example: test[0] };
+    },
   },
   copying: {
-    words: [..."ABCDEFGHIJKLMNOPQRST"], causal: true, size: 32, n: 19,
+    words: [..."ABCDEFGHIJKLMNOPQRST"], size: 32, n: 19,
     rules: {
       ...RULES,
       "the same letter": lastOf,
@@ -119,24 +96,6 @@ const TASKS = {
       example: repeatedRows(defaultRng(3), 1, 14)[0],
     }),
   },
-  noun: {
-    words: WORDS, causal: false, size: 64, n: 10,
-    rules: {
-      ...RULES,
-      "from the nouns to the adjective": (tokens, start, i) => (NOUNS_AT.includes(i) ? ADJECTIVE_AT : -1),
-      "from “it” to the noun meant": (tokens, start, i) =>
-        (i === IT ? nounMeant(tokens[start + ADJECTIVE_AT]) : -1),
-    },
-    scores: ["from the nouns to the adjective", "from “it” to the noun meant"],
-    edges: {
-      "the adjective from the nouns in layer 1": (layer, i, j) =>
-        layer === 1 && NOUNS_AT.includes(i) && j === ADJECTIVE_AT,
-      "the adjective from “it” in layer 1": (layer, i, j) => layer === 1 && i === IT && j === ADJECTIVE_AT,
-      "the adjective from “it” in layer 2": (layer, i, j) => layer === 2 && i === IT && j === ADJECTIVE_AT,
-      "the nouns from “it” in layer 2": (layer, i, j) => layer === 2 && i === IT && NOUNS_AT.includes(j),
-    },
-    open: () => opened(coreference(defaultRng(0)), 64, sentence("cat", "mat", "tired")),
-  },
 };
 
-export { batchOf, coreference, evenly, fortunes, range, repeatedRows, TASKS };
+export { batchOf, evenly, fortunes, range, repeatedRows, TASKS };

@@ -1,11 +1,11 @@
-// Trains the small transformers of chapters 12, 13 and 15 in the page, from the random numbers that NumPy would draw:
+// Trains the small transformers of chapters 12 and 15 in the page, from the random numbers that NumPy would draw:
 // the same seed gives the notebook's parameters, batches and losses. Its text makes a worker.
 
 import { defaultRng } from "./random.js";
 import { memoryOf } from "./products.js";
 import { batchOf, evenly, range, TASKS } from "./tasks.js";
 
-// --- the model: attn.transformer with pre-norm, ReLU, biases in the MLP and an unembedding of its own ---
+// --- the model: attn.transformer.decoder with pre-norm, ReLU, biases in the MLP and an unembedding of its own ---
 
 // All parameters one behind the other, in NumPy's order: path, shape, how it is drawn, and where an entry lies. The
 // queries, keys and values of all heads lie beside each other, so that one product makes them all.
@@ -53,7 +53,7 @@ const LONGEST = 20; // tokens in a row, an even number
 
 // A model for batches of up to `most` tokens. `control` says what is done to it: by head the rule to which it is
 // held, or "off", and the edge that is forbidden.
-function makeModel(sizes, { causal, rules, edges }, most, control) {
+function makeModel(sizes, { rules, edges }, most, control) {
   const { vocab, d, heads, layers, ff, positions } = sizes;
   const dk = d / heads, scale = dk ** -0.5, wide = 3 * d;
   let used = 0;
@@ -74,12 +74,6 @@ function makeModel(sizes, { causal, rules, edges }, most, control) {
   const [table, dTable] = range(2, () => take(vocab * wide)); // of layer 1, if all it reads of a place is its token
   const added = P.positions ?? take(LONGEST * d); // to what is embedded: zeros, if positions are relative
   const { M, product } = memoryOf(used);
-  if (positions === "sinusoid") {
-    for (let at = 0; at < LONGEST * d; at++) {
-      const pair = (at % d) - (at % d % 2);
-      M[added + at] = Math[at % 2 ? "cos" : "sin"](Math.floor(at / d) * 10000 ** -(pair / d));
-    }
-  }
 
   const clear = (start, size) => M.fill(0, start, start + size);
   const copy = (to, from, size) => M.copyWithin(to, from, from + size);
@@ -137,7 +131,7 @@ function makeModel(sizes, { causal, rules, edges }, most, control) {
   }
 
   const even = (n) => n + (n % 2); // rows of weights are padded by a zero, as vectors hold two numbers
-  const distance = (i, j) => Math.max(-8, Math.min(8, j - i)) + 8;
+  const distance = (i, j) => Math.max(-8, j - i) + 8; // as an entry of the table, for a key that is not later
 
   // What is added to the scores of a head, -Infinity where it may not look, and its rule if it is held to one.
   function manner(layer, h, n) {
@@ -145,9 +139,8 @@ function makeModel(sizes, { causal, rules, edges }, most, control) {
     const table = positions === "relative" ? P[`layer ${layer}/attention/relative`] + 17 * h : null;
     const added = new Float64Array(n * n);
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) {
-        const open = !(causal && j > i) && !edge(layer, i, j);
-        added[i * n + j] = !open ? -Infinity : table === null ? 0 : M[table + distance(i, j)];
+      for (let j = 0; j <= i; j++) {
+        added[i * n + j] = edge(layer, i, j) ? -Infinity : table === null ? 0 : M[table + distance(i, j)];
       }
     }
     return { added, rule: rules[held], off: held === "off" };
@@ -159,7 +152,7 @@ function makeModel(sizes, { causal, rules, edges }, most, control) {
     transpose(small, w, q + d, wide, n, dk);
     product(S, w, q, wide, 1, small, w, n, w, dk);
     for (let i = 0; i < n; i++) {
-      const at = S + i * w, end = causal ? i + 1 : n, looks = rule ? rule(tokens, r * n, i) : -1;
+      const at = S + i * w, end = i + 1, looks = rule ? rule(tokens, r * n, i) : -1;
       let top = -Infinity, total = 0;
       for (let j = 0; j < end; j++) {
         const score = (M[at + j] = M[at + j] * scale + added[i * n + j]);
@@ -284,7 +277,7 @@ function makeModel(sizes, { causal, rules, edges }, most, control) {
         clear(dS, n * w);
         product(dS, w, dMix + at, d, 1, small, w, n, w, dk);
         for (let i = 0; i < n; i++) { // back through softmax; where a head is held or off, nothing comes out
-          const end = causal ? i + 1 : n, here = i * w;
+          const end = i + 1, here = i * w;
           let average = 0;
           for (let j = 0; j < end; j++) average += M[S + here + j] * M[dS + here + j];
           for (let j = 0; j < end; j++) {

@@ -29,8 +29,7 @@ function remember(values) {
   keep(KEY, JSON.stringify({ ...remembered(), ...values }));
 }
 
-// The name of a chapter or page by its path, without its number: a later book may give it another. The title page, and the
-// book as one page, have none.
+// The name of a chapter or page by its path, without its number: a later book may give it another. The title page has none.
 function chapterIn(path) {
   return path.match(/(?:^|[/:])(?:\d\d_)?(?!index\.)([^/:]+)\.(?:html|ipynb)$/)?.[1];
 }
