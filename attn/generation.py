@@ -53,11 +53,12 @@ def generate(
     n_new : int
         How many tokens to write.
     temperature : float
-        What logits are divided by before softmax; at 0 the likeliest token is taken.
+        What logits are divided by before softmax and before both cuts; at 0 the likeliest token is taken.
     top_k : int, optional
         How many of the likeliest tokens may be drawn; default: all.
     top_p : float, optional
-        The likeliest tokens that have this probability together may be drawn; default: all.
+        The likeliest tokens that have this probability together, of those that top_k leaves, may be drawn; default:
+        all.
     rng : numpy Generator, optional
         Draws the tokens where the temperature is above 0.
     stop : int, optional
@@ -114,11 +115,12 @@ def draw(logits, rng, temperature=1.0, top_k=None, top_p=None):
         `-inf` for what is impossible.
     rng : numpy Generator, or None at a temperature of 0
     temperature : float
-        What logits are divided by; at 0 the likeliest is taken.
+        What logits are divided by, before both cuts; at 0 the likeliest is taken.
     top_k : int, optional
         How many of the largest may be drawn; default: all.
     top_p : float, optional
-        As many of the likeliest may be drawn as are needed for this probability; default: all.
+        As many of the likeliest, of those that top_k leaves, may be drawn as are needed for this probability; default:
+        all.
 
     Returns
     -------

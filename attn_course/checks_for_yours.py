@@ -19,6 +19,7 @@ import numpy as np
 # How far a right result may lie from the exact one: several times what it was found to.
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-2, "bfloat16": 8e-2}
 BATCH, HEADS, N, D = 2, 4, 6, 8
+MANY = 3_000  # keys: a sum kept in half precision stops growing long before
 
 
 def exact(Q, K, V, allowed=None):
@@ -30,7 +31,7 @@ def exact(Q, K, V, allowed=None):
     return weights / weights.sum(axis=-1, keepdims=True) @ V
 
 
-def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, groups=False, seed=0):
+def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, both=None, groups=False, seed=0):
     """Check a function that attends.
 
     Parameters
@@ -45,6 +46,8 @@ def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, 
         In which your function computes; it says how near a result must be. Turn inputs into it in `tensor`.
     causal : callable (Q, K, V) -> output, optional
         Your function with its own causal mask, if it has one.
+    both : callable (Q, K, V, allowed) -> output, optional
+        Your function with its own causal mask and with a mask that is given, at once.
     groups : bool
         Whether it takes fewer heads of keys and values than of queries as well.
     seed : int
@@ -67,32 +70,52 @@ def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, 
 
     Q, K, V = rng.normal(size=(3, BATCH, HEADS, N, D))
     past = np.tri(N, dtype=bool)
+    holes = rng.random((N, N)) < 0.5  # some rows see later keys, and none sees nothing
+    holes[range(N), rng.permutation(N)] = True
+    wide = np.concatenate([Q, Q[::-1]], axis=-1), np.concatenate([K, V], axis=-1), V
+    long = np.zeros((BATCH, HEADS, MANY, D))
     checks = {
         "the shape": lambda: _shape(run(Q, K, V, None)),
         "weights sum to 1": lambda: _same(run(Q, K, np.ones_like(V), None), 1.0, near, ONES),
         "weights sum to 1 under a mask": lambda: _same(run(Q, K, np.ones_like(V), past), 1.0, near, MASKED_ONES),
+        "the weights of many keys sum to 1": lambda: _same(
+            run(Q, long, long + 1, None), 1.0, max(near, 1e-3), MANY_ONES
+        ),
         "the root": lambda: _root(run(Q, K, V, None), Q, K, V, near),
         "what is hidden has no effect": lambda: _hidden(run, Q, K, V, past, near),
         "what is allowed has an effect": lambda: _allowed(run, Q, K, V, past, near),
         "the exact result": lambda: _same(run(Q, K, V, past), exact(Q, K, V, past), near, EXACT),
+        "the root of another width": lambda: _same(run(*wide, None), exact(*wide), near, WIDTH),
+        "values of another width": lambda: _same(run(Q, K, V[..., :3], None), exact(Q, K, V[..., :3]), near, VALUES),
+        "a mask with holes": lambda: _same(run(Q, K, V, holes), exact(Q, K, V, holes), near, HOLES),
+        "a mask for two queries": lambda: _same(
+            run(Q[..., :2, :], K, V, holes[:2]), exact(Q[..., :2, :], K, V, holes[:2]), near, HOLES
+        ),
+        "a query that may see nothing": lambda: _empty(run, Q, K, V, holes, near),
         "heads and texts do not mix": lambda: _apart(run, Q, K, V, near),
         "large scores": lambda: _large(run, Q, K, V, near),
-        "large scores under a mask": lambda: _hidden(run, Q * 120, K * 120, V, past, near),
+        "large scores under a mask": lambda: _hidden(run, *_as_large(Q, K, dtype), V, past, near, HIDDEN_LARGE),
         "twice the same": lambda: _same(run(Q, K, V, past), run(Q, K, V, past), 0, TWICE),
         "inputs stay as they are": lambda: _untouched(attend, [tensor(array) for array in (Q, K, V)]),
     }
     if causal:
         checks["the causal mask"] = lambda: _causal(lambda *arrays: call(causal, *arrays), Q, K, V, past, near)
         checks["new queries, old keys"] = lambda: _corner(lambda *arrays: call(causal, *arrays), Q, K, V, past, near)
+    if both:
+        seen = past & holes | np.eye(N, dtype=bool)
+        checks["the causal mask and another"] = lambda: _same(
+            call(both, Q, K, V, holes | np.eye(N, dtype=bool)), exact(Q, K, V, seen), near, BOTH
+        )
     if groups:
         checks["grouped heads"] = lambda: _groups(run, Q, K, V, near)
     return [(name, _said(check)) for name, check in checks.items()]
 
 
-def check_layer(layer, d_model, *, tensor=np.asarray, dtype="float32", causal=False, seed=0):
+def check_layer(layer, d_model, *, tensor=np.asarray, dtype="float32", causal=False, also=(), seed=0):
     """Check a whole layer of attention, without positions: X of shape (batch, n, d_model) to an output of that shape.
 
-    It finds heads that were cut with `view` where `transpose` was meant, a causal mask that leaks, and dropout.
+    It finds heads that were cut with `view` where `transpose` was meant, a causal mask that leaks, and dropout. `also`
+    has other ways to call the same layer: with its weights asked for, or with gradients on. They must answer the same.
     """
     near, X = TOLERANCES[dtype] * 10, np.random.default_rng(seed).normal(size=(BATCH, N, d_model))
 
@@ -101,6 +124,10 @@ def check_layer(layer, d_model, *, tensor=np.asarray, dtype="float32", causal=Fa
 
     checks = {"twice the same": lambda: _same(run(X), run(X), 0, TWICE)}
     checks["texts do not mix"] = lambda: _same(run(X)[:1], run(np.stack([X[0], X[0]]))[:1], near, TEXTS)
+    for number, other in enumerate(also, start=1):
+        checks[f"another way to ask, {number}"] = lambda other=other: _same(
+            as_array(other(tensor(X))), run(X), near, OTHERWISE
+        )
     if causal:
         changed = X.copy()
         changed[:, -1] = np.random.default_rng(seed + 1).normal(size=(BATCH, d_model))
@@ -172,6 +199,13 @@ def report(findings):
 ONES = "values of 1 come out as {found}: is softmax over the keys, the last axis? Is dropout on, or its factor?"
 MASKED_ONES = "values of 1 come out as {found}: is the mask set before softmax, to -inf, and not after it?"
 EXACT = "the result is off by {off}"
+MANY_ONES = "values of 1 under 3,000 equal keys come out as {found}: is the sum of softmax kept in half precision?"
+WIDTH = "with queries and keys of 16 entries, off by {off}: is the root that of another number, or fixed?"
+VALUES = "with values of 3 entries, off by {off}: is the root that of the values' length, or are they cut?"
+HOLES = "a mask that is not causal gives another result, off by {off}: is every mask taken as causal, cut, or dropped?"
+EMPTY = "a query that may see nothing receives what it must not see, off by {off}: hide by -inf, and give it zeros"
+BOTH = "a causal flag with a mask beside it is off by {off}: is one of the two dropped?"
+OTHERWISE = "the same layer, asked in another way, answers otherwise, off by {off}: is a mask or a flag dropped there?"
 TWICE = "two calls differ by {off}: is dropout on?"
 TEXTS = "a text changes with another text of its batch, by {off}"
 LEAK = "earlier outputs change with the last token, by {off}"
@@ -181,6 +215,10 @@ PAIRS = "off by {off}: are neighbours turned together, or halves? Is it the mode
 CACHE = "with a cache the outputs are off by {off}: do new tokens get the next places, and see all keys?"
 PADDING = "a row changes by {off} beside a longer one: is padding hidden? Where do places begin? Are values turned?"
 HIDDEN = "a hidden key changes outputs by {off}: is True what is hidden? Is the mask added as 0 and 1?"
+HIDDEN_LARGE = (
+    "a hidden key changes outputs by {off} where scores are large: is it hidden by a number that scores can pass, and "
+    "not by -inf? Does the product overflow?"
+)
 CAUSAL = "the causal mask gives another result, off by {off}: does it hide the upper triangle, where rows ask?"
 CORNER = "two new queries for six keys are off by {off}: the last query must see all keys; align the mask bottom right"
 GROUPS = "query heads get the keys of another group, off by {off}: heads 0 and 1 share the first (repeat_interleave)"
@@ -228,11 +266,28 @@ def _root(found, Q, K, V, near):
         raise AssertionError(f"the scores are divided by {best}, and not by the root of d, {D**0.5:.3g}")
 
 
-def _hidden(run, Q, K, V, past, near):
+def _hidden(run, Q, K, V, past, near, told=HIDDEN):
     K_2, V_2 = K.copy(), V.copy()
-    K_2[..., -1, :], V_2[..., -1, :] = 5 * Q[..., -2, :], 50
+    size = np.linalg.norm(K, axis=-1).max() / np.linalg.norm(Q, axis=-1).max()
+    K_2[..., -1, :], V_2[..., -1, :] = size * Q[..., -2, :], 50  # a match, and no key is longer
     before, after = run(Q, K, V, past)[..., :-1, :], run(Q, K_2, V_2, past)[..., :-1, :]
-    _same(after, before, near, HIDDEN)
+    _same(after, before, near, told)
+
+
+def _as_large(Q, K, dtype):
+    """Return queries and keys of scores as large as may be: in float16 no product of two passes 50,000."""
+    most = np.linalg.norm(Q, axis=-1).max() * np.linalg.norm(K, axis=-1).max()
+    size = (5e4 / most) ** 0.5 if dtype == "float16" else 120
+    return Q * size, K * size
+
+
+def _empty(run, Q, K, V, holes, near):
+    nothing = holes.copy()
+    nothing[2] = False
+    with np.errstate(all="ignore"):
+        before, after = (run(Q, K, values, nothing)[..., 2, :] for values in (V, V + 10))
+    if not np.isnan(before).all():  # NaN is loud enough
+        _same(after, before, near, EMPTY)
 
 
 def _allowed(run, Q, K, V, past, near):

@@ -22,7 +22,7 @@ WITHOUT_CHECK = re.compile(
     r"|^#+ .*?$|^:label:.*?$"  # headings and labels
     r"|\b[Cc]hapters? \d+(?:(?:,| and| to) \d+)*"  # a chapter's number
     r"|\{cite:\w\}`[^`]*`|<[^>]*>"
-    r"|`[0-9a-f]{40}`"  # the revision of a file
+    r"|`[0-9a-f]{40}`|`[\w-]+==[\d.]+`"  # the revision of a file, the version of a package
     r"|(?:colleagues|[A-Z]\w+)(?:, | \()(?:19|20)\d\d(?=[\]):;.](?!\d))",  # the year of a reference
     re.DOTALL | re.MULTILINE,
 )

@@ -20,5 +20,4 @@ if __name__ == "__main__":
             if Siblings.__name__ in path.read_text(encoding="utf-8"):
                 execute(path)
         runs = json.loads(answers.read_text(encoding="utf-8"))
-    source = "the toy corpora of attn_course.corpora"
-    write_measured("siblings", __file__, runs, source=source, licence="CC BY 4.0", start=start)
+    write_measured("siblings", __file__, runs, source="attn_course.corpora", licence="CC BY 4.0", start=start)

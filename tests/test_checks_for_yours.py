@@ -47,6 +47,20 @@ def dropped(Q, K, V, allowed, rng=np.random.default_rng(0)):  # noqa: B008
     return attend(Q, K, V, allowed) * (rng.random(V.shape) > 0.1) / 0.9
 
 
+def summed_in_half(Q, K, V, allowed):
+    powers = np.exp(np.where(allowed, scores_of(Q, K), -np.inf) - scores_of(Q, K).max(axis=-1, keepdims=True))
+    return powers / np.add.accumulate(powers.astype(np.float16), axis=-1)[..., -1:] @ V
+
+
+def root_of_values(Q, K, V, allowed):
+    return attend(Q * np.sqrt(Q.shape[-1] / V.shape[-1]), K, V, allowed)
+
+
+def cut_to_queries(Q, K, V, allowed):
+    n = Q.shape[-2]
+    return attend(Q, K[..., :n, :], V[..., :n, :], allowed if allowed is True else allowed[:, :n])
+
+
 def changed_in_place(Q, K, V, allowed):
     Q *= np.sqrt(D)
     return attend(Q / np.sqrt(D), K, V, allowed)
@@ -64,6 +78,14 @@ MISTAKES = {  # by the check that is meant for them; True is allowed where there
     ],
     "weights sum to 1 under a mask": [lambda Q, K, V, allowed: (softmax(scores_of(Q, K)) * allowed) @ V],
     "large scores under a mask": [lambda Q, K, V, allowed: softmax(scores_of(Q, K) + np.where(allowed, 0, -1e4)) @ V],
+    "the weights of many keys sum to 1": [summed_in_half],
+    "the root of another width": [lambda Q, K, V, allowed: attend(Q * np.sqrt(Q.shape[-1] / D), K, V, allowed)],
+    "values of another width": [root_of_values],
+    "a mask with holes": [
+        lambda Q, K, V, allowed: attend(Q, K, V, allowed is True or np.tri(*allowed.shape, dtype=bool)),
+    ],
+    "a mask for two queries": [cut_to_queries],
+    "a query that may see nothing": [lambda Q, K, V, allowed: softmax(np.where(allowed, scores_of(Q, K), -1e30)) @ V],
     "twice the same": [dropped],
     "large scores": [in_half],
     "heads and texts do not mix": [lambda Q, K, V, allowed: attend(Q, K[:, :1].repeat(4, axis=1), V, allowed)],
@@ -95,8 +117,55 @@ def test_attention_that_is_right_passes():
 
     for seed in range(5):
         findings = check_attention(grouped, causal=causal, groups=True, dtype="float64", seed=seed)
-        assert len(findings) == 15
+        assert len(findings) == 21
         assert_right(findings)
+
+
+def masked(scores, allowed):
+    return scores if allowed is None else scores.masked_fill(~allowed, -np.inf)
+
+
+def in_halves(torch, S, allowed):
+    return torch.softmax(masked(S, allowed).float(), -1)
+
+
+RIGHT = {
+    "the product in half": lambda torch, Q, K, V, allowed: in_halves(torch, Q @ K.mT / Q.shape[-1] ** 0.5, allowed),
+    "the query scaled": lambda torch, Q, K, V, allowed: in_halves(torch, Q / Q.shape[-1] ** 0.5 @ K.mT, allowed),
+    "both scaled": lambda torch, Q, K, V, allowed: in_halves(
+        torch, Q / Q.shape[-1] ** 0.25 @ (K / Q.shape[-1] ** 0.25).mT, allowed
+    ),
+    "logarithms": lambda torch, Q, K, V, allowed: torch.log_softmax(
+        masked(Q @ K.mT / Q.shape[-1] ** 0.5, allowed).float(), -1
+    ).exp(),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("weigh", RIGHT.values(), ids=RIGHT)
+def test_attention_that_is_right_in_half_precision_passes(torch, weigh, dtype):
+    """With rows that see nothing as NaN, and as zeros."""
+
+    def tensor(array):
+        return torch.tensor(array) if array.dtype == bool else torch.tensor(array).to(getattr(torch, dtype))
+
+    for seed, empty in [(0, np.nan), (1, 0.0), (2, 0.0)]:
+        findings = check_attention(
+            lambda *given, empty=empty: weigh(torch, *given).nan_to_num(empty).to(given[2].dtype) @ given[2],
+            tensor=tensor, dtype=dtype, seed=seed,
+        )  # fmt: skip
+        assert_right(findings)
+
+
+def test_a_flag_that_drops_the_mask_and_a_layer_that_answers_otherwise_are_found():
+    causal = lambda Q, K, V: attend(Q, K, V, np.tri(Q.shape[-2], K.shape[-2], dtype=bool))  # noqa: E731
+    both = lambda Q, K, V, allowed: attend(Q, K, V, allowed & np.tri(N, dtype=bool))  # noqa: E731
+    assert not dict(check_attention(attend, both=both))["the causal mask and another"]
+    assert dict(check_attention(attend, both=lambda *given: causal(*given[:3])))["the causal mask and another"]
+    W = np.random.default_rng(0).normal(size=(3, 8, 8))
+    layer = lambda X: attend(*(X @ one for one in W))  # noqa: E731
+    findings = dict(check_layer(layer, 8, also=[layer, lambda X: attend(*(X @ one for one in W), np.tri(N) > 0)]))
+    assert not findings["another way to ask, 1"] and findings["another way to ask, 2"]
 
 
 def test_masks_of_the_wrong_corner_and_groups_in_the_wrong_order_are_found():
@@ -240,7 +309,9 @@ def test_attention_of_transformers_passes(torch, transformers):
         module = torch.nn.Module().eval()
         module.num_key_value_groups = Q.shape[1] // K.shape[1]
         mask = None if allowed is None else torch.where(allowed, 0.0, -torch.inf)[None, None]
-        return llama.eager_attention_forward(module, Q.float(), K.float(), V.float(), mask, D**-0.5)[0].transpose(1, 2)
+        return llama.eager_attention_forward(module, Q.float(), K.float(), V.float(), mask, Q.shape[-1] ** -0.5)[
+            0
+        ].transpose(1, 2)
 
     assert_right(check_attention(eager, tensor=torch.tensor, groups=True))
 

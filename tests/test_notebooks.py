@@ -88,7 +88,8 @@ def test_a_number_that_no_cell_prints_is_found():
     code = nbformat.v4.new_code_cell("print(1_000 / 3)", outputs=[stream, size])
     told = (
         "As [12.5](a-99.5.md) says (Ada, 2017), 333.33 is 1,000 over 3, not 2,000 or, Ada, 2048 to 1990;"
-        f" $x^{{0.75}}$ is `0.5` and 13, or 1110 in revision `2220a243{'0' * 32}`.\n\n```python\n77.7\n```"
+        f" $x^{{0.75}}$ is `0.5` and 13, or 1110 in revision `2220a243{'0' * 32}` of `jax==44.5.2`."
+        "\n\n```python\n77.7\n```"
     )
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(told), code])
     assert set(unprinted(notebook)) == {12.5, 0.75, 0.5, 13, 1110, 2000, 2048, 1990}

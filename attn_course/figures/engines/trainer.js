@@ -81,10 +81,9 @@ function makeModel(sizes, { rules, edges }, most, control) {
   const transpose = (to, ldt, from, ldf, n, m) => { // of n rows of m
     for (let i = 0; i < n; i++) for (let j = 0; j < m; j++) M[to + j * ldt + i] = M[from + i * ldf + j];
   };
-  // Gradients of Z = Y W: that of W, and that of Y, which is added to `dA` where one is given.
+  // Gradients of Z = Y W: that of W, and that of Y, which is added to `dA`.
   const multiplyBack = (dA, A, W, dC, T, k, n) => {
     product(W + grads, n, A, 1, k, dC, n, k, n, T);
-    if (dA === null) return;
     transpose(turned, k, W, n, k, n);
     product(dA, k, dC, n, 1, turned, k, T, k, n);
   };
