@@ -34,6 +34,7 @@ help:
 	@echo "make bench   measure the speed of the package beside PyTorch; writes nothing"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make record  execute the chapters and write their normal form back, and the pages made from data"
+	@echo "make siblings  ask the models of other seeds again, of which chapters 9 and 12 to 15 tell (two minutes)"
 	@echo "make novels  train the model of chapter 16 again, five times, and measure it (over an hour)"
 	@echo "make lines   print how many lines each room has"
 	@echo "make lock    rewrite both requirements.txt, of everything and of Binder, from pyproject.toml, and models.txt"
