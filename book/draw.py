@@ -90,21 +90,17 @@ def make_narrow(figure):
 
 def fit_texts(figure):
     """Break, thin out or slant what has no room, and return whether anything had none."""
-    before = laid_out(figure)
+    figure.draw_without_rendering()
+    before = words(figure)
     for ax in figure.axes:
         spread_labels(ax)
         if ax.xaxis.label.get_window_extent().x1 > figure.bbox.width:
             ax.set_xlabel(ax.get_xlabel(), ha="right", x=1)
     if words(figure) != before:
-        laid_out(figure)
+        figure.draw_without_rendering()
     for text in texts(figure):
         break_text(text, figure.bbox.width)
     return words(figure) != before
-
-
-def laid_out(figure):
-    figure.draw_without_rendering()
-    return words(figure)
 
 
 def words(figure):
