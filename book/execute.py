@@ -95,8 +95,13 @@ def fill_cache():
     quiet.setLevel(logging.CRITICAL)
 
     def execute_one(path):
-        executor = load_executor("local-serial", cache, logger=quiet)
-        return executor.run_and_cache(filter_uris=[str(path)], timeout=SECONDS).succeeded
+        for _ in range(2):  # of two kernels that start at once and take the same port, one dies
+            executor = load_executor("local-serial", cache, logger=quiet)
+            if executor.run_and_cache(filter_uris=[str(path)], timeout=SECONDS).succeeded:
+                return True
+            if cache.get_project_record(str(path)).traceback:
+                return False
+        return False
 
     left = len(pending)
     for path, succeeded in on_all_cores(execute_one, pending):

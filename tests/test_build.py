@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -411,3 +412,24 @@ def test_the_core_of_the_tests_asks_for_no_browser_no_kernel_and_no_book():
     found = set(re.findall(r"::(\w+)", run.stdout))
     assert "test_an_answer_that_does_not_fit_is_refused" in found
     assert "test_just_show_me_says_what_it_is_and_counts_as_no_guess" not in found
+
+
+@pytest.mark.parametrize(("tries", "built"), [([False, True], True), ([False, False, True], False)])
+def test_a_kernel_that_dies_is_started_once_more(tmp_path, monkeypatch, capsys, tries, built):
+    (tmp_path / "chapters").mkdir()
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / "chapters" / "01_one.ipynb")
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    for name, value in (notebooks.OF_A_KERNEL | notebooks.DRAWN_TWICE).items():
+        monkeypatch.setenv(name, value)  # what the build sets is taken back
+    answers = iter(tries)
+    monkeypatch.setattr(
+        notebooks,
+        "load_executor",
+        lambda *_, **__: SimpleNamespace(run_and_cache=lambda **_: SimpleNamespace(succeeded=next(answers))),
+    )
+    if built:
+        notebooks.fill_cache()
+        assert capsys.readouterr().out == "executed 01_one.ipynb, 0 left\n"
+    else:
+        with pytest.raises(notebooks.ChapterFailed, match=r"A cell of 01_one\.ipynb failed\.\nIts kernel died"):
+            notebooks.fill_cache()
