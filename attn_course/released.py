@@ -216,9 +216,10 @@ def _ours(array, name, shape, in_halves):
 
 def read_folder(folder):
     """Read what `model_of` takes from a folder as `transformers` saves it."""
+    said = _json(folder / "config.json")
+
     from safetensors import SafetensorError, deserialize
 
-    said = _json(folder / "config.json")
     family = _family(said)
     said = {**family.computes, **family.defaults, **{family.aliases.get(name, name): it for name, it in said.items()}}
     whole, index, arrays = folder / "model.safetensors", folder / "model.safetensors.index.json", {}
