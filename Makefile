@@ -25,7 +25,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)  # in a con
 help:
 	@echo "make book    build the book into _build/html"
 	@echo "make check CHAPTER=05   run the checks of one chapter and of its page"
-	@echo "make test    check package, chapters, book and pages (eight minutes)"
+	@echo "make test    check package, chapters, book and pages (six minutes)"
 	@echo "make test-all  run every check: also JupyterLab, Firefox, other builds, and make variants"
 	@echo "make variants [PROCESSOR=Nehalem]   run the chapters solved, without side paths, as an older processor computes"
 	@echo "make torch   install PyTorch, with which the tests then compare the package"
