@@ -61,6 +61,8 @@ def go(page, steps):
 def choose(page, option):
     offered = page.locator(f'option:text-is("{option}"), option[value="{option}"]')
     page.locator("select").filter(has=offered).select_option(option)
+    asked = "(nodes) => !nodes.some((node) => node.textContent.includes('on the way'))"
+    page.wait_for_function(f"() => ({asked})([...document.querySelectorAll('.attn-problem')])")
 
 
 def pick(page, label, option):
