@@ -102,9 +102,9 @@ def check_attention(attend, *, tensor=np.asarray, dtype="float32", causal=None, 
         checks["the causal mask"] = lambda: _causal(lambda *arrays: call(causal, *arrays), Q, K, V, past, near)
         checks["new queries, old keys"] = lambda: _corner(lambda *arrays: call(causal, *arrays), Q, K, V, past, near)
     if both:
-        seen = past & holes | np.eye(N, dtype=bool)
+        given = holes | np.eye(N, dtype=bool)
         checks["the causal mask and another"] = lambda: _same(
-            call(both, Q, K, V, holes | np.eye(N, dtype=bool)), exact(Q, K, V, seen), near, BOTH
+            call(both, Q, K, V, given), exact(Q, K, V, past & given), near, BOTH
         )
     if groups:
         checks["grouped heads"] = lambda: _groups(run, Q, K, V, near)
@@ -199,7 +199,7 @@ def report(findings):
 ONES = "values of 1 come out as {found}: is softmax over the keys, the last axis? Is dropout on, or its factor?"
 MASKED_ONES = "values of 1 come out as {found}: is the mask set before softmax, to -inf, and not after it?"
 EXACT = "the result is off by {off}"
-MANY_ONES = "values of 1 under 3,000 equal keys come out as {found}: is the sum of softmax kept in half precision?"
+MANY_ONES = f"values of 1 under {MANY:,} equal keys are {{found}}: is the sum of softmax kept in half precision?"
 WIDTH = "with queries and keys of 16 entries, off by {off}: is the root that of another number, or fixed?"
 VALUES = "with values of 3 entries, off by {off}: is the root that of the values' length, or are they cut?"
 HOLES = "a mask that is not causal gives another result, off by {off}: is every mask taken as causal, cut, or dropped?"

@@ -13,7 +13,7 @@ from attn_course.figures import figure_scripts, scripts_on_request, shared_scrip
 from attn_course.figures.press_train import TRAINER
 from attn_course.figures.smollm2_reader import smollm2_scripts
 
-from . import ROOT, number_of
+from . import ROOT, chapters, number_of
 
 IN_NOTEBOOK = re.compile(r"(?<=\.ipynb):(\d+)(\d{4})$")
 
@@ -32,8 +32,7 @@ def name_place(record):
 def say_where(app, pagename, templatename, context, doctree):
     """Let each chapter begin with a line that says where the reader is."""
     if number := number_of(pagename):
-        last = max(filter(None, map(number_of, app.env.found_docs)))
-        context["body"] = f'<p class="attn-where">Chapter {number} of {last}</p>' + context["body"]
+        context["body"] = f'<p class="attn-where">Chapter {number} of {len(chapters())}</p>' + context["body"]
 
 
 def drop_foreign_scripts(app, pagename, templatename, context, doctree):
