@@ -18,6 +18,7 @@ CONFIG = TransformerConfig(
     vocab_size=2048, d_model=128, n_heads=4, n_layers=4, d_ff=512, positions="rotary", activation="relu",
     biases="mlp", unembedding="tied",
 )  # fmt: skip
+STREAM = replace(CONFIG, unembedding="none")  # where nobody reads the logits
 LENGTH = 128  # tokens that the model reads at once in training
 SHIPPED = 1  # the model of the book, of the five that were trained
 ALIVE = {"novels": SHIPPED, "copying": "copying"}  # the models that a page can run
@@ -182,10 +183,10 @@ def losses(params, rows, interventions=()):
 def closing(params, rows, tokenizer, places, interventions=()):
     """Return how likely a closing mark is after each of the places, True in `places`: array of its shape (n_rows,
     length), NaN elsewhere."""
-    mark, stream = tokenizer.words.index(CLOSING), replace(CONFIG, unembedding="none")
+    mark = tokenizer.words.index(CLOSING)
 
     def likely(part, asked):
-        X = decoder(params, stream, part, interventions=interventions)
+        X = decoder(params, STREAM, part, interventions=interventions)
         found = np.full(asked.shape, np.nan)
         found[asked] = softmax(X[asked] @ params["embedding"].T)[:, mark]
         return found
@@ -211,7 +212,7 @@ def looks_from(params, rows, asking, interventions=()):
 
     def weights(part, asks):
         with Trace() as trace:
-            decoder(params, CONFIG, part, interventions=interventions)
+            decoder(params, STREAM, part, interventions=interventions)
         row, place = np.nonzero(asks)
         return np.stack([layer.attention.weights[row, :, place] for layer in trace.layers], axis=1)
 
