@@ -614,6 +614,7 @@ def test_the_wall_reads_changes_and_how_far_an_exchange_goes(js):
     letter = record["off"][211 * 4 + 3]
     steps = (WALL["levels"].index(letter) - 43) / 10
     assert_allclose(first, np.sign(steps) * steps**2)
+    assert_allclose(HeadsWall(WALL, sentence=1).effects[211, 3], first)
     exchange = record["exchange"]
     odds = {name: np.log(exchange[name][1] / exchange[name][0]) for name in ("here", "there")}
     by_head = np.log(np.divide(exchange["Tokyo"], exchange["Paris"]))

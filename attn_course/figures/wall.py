@@ -9,6 +9,7 @@ from attn.interventions import head_names
 from attn_course.figures.base import Explorable, Place, Words, check_heads, check_range, listed
 from attn_course.measured import read_measured
 
+MIDDLE, STEEP = 43, 10  # of a change in nats, the letter that says none, and letters to the root of a nat
 LOOKS = ["see", "rest", "work", "matter", "exchange"]
 MODELS = {  # by name the recording, the layers, the heads of each, its looks, and the head that is shown first
     "SmolLM2": ("smollm2_wall", 30, 9, LOOKS, "L24H5"),
@@ -94,6 +95,12 @@ class HeadsWall(Explorable):
         places = np.tril_indices(n) if weights.shape[1] < n * n else np.indices((n, n)).reshape(2, -1)
         patterns[(slice(None), *places)] = weights
         return patterns
+
+    @property
+    def effects(self):
+        """By how many nats each next token costs more with each head switched off: array of shape (n_heads, n - 1)."""
+        letters = np.array([self.levels.index(letter) for letter in self.record["off"]]) - MIDDLE
+        return (np.sign(letters) * (letters / STEEP) ** 2).reshape(self.n_heads, -1)
 
     def describe(self):
         tokens, row = self.record["tokens"], self.patterns[self.heads.index(self.head), self.token]

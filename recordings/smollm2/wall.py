@@ -13,6 +13,7 @@ import numpy as np
 
 from attn import softmax, switch_off
 from attn.interventions import named_head
+from attn_course.figures.wall import MIDDLE, STEEP
 from attn_course.measured import write_measured
 from attn_course.smollm2 import read_smollm2
 from recordings._arithmetic import plain
@@ -22,7 +23,6 @@ from .measure import about
 from .model import HEADS, SENTENCES, Model, handed_over, losses, mixtures
 
 LEVELS = "".join(chr(code) for code in range(35, 124) if chr(code) != "\\")  # 88 steps from no weight to all
-MIDDLE, STEEP = 43, 10  # of a change in nats, the letter that says none, and letters to the root of a nat
 
 
 def lettered(shares):
