@@ -43,6 +43,22 @@ def ask_share_receive(K=((2, 1), (1, 1), (1, 2)), V=((2, 1), (1, 3), (1, 2)), **
     return figures.AskShareReceive(["cat", "sat", "<b>mat"], "it", [0, 1], K, V, **{**told, **changes})
 
 
+ANSWERS = [  # of three functions: what they answer to two questions
+    ("here <b>", "upper left", "zeros"),
+    ("there", "lower right", "refused: TypeError: no"),
+    ("elsewhere", "upper left", "not offered"),
+]
+
+
+def library_answers():
+    runs = [
+        {"name": name, "pins": ["a==1", "b==2"], "asked": "2026-11-28", "answers": {"corner": corner, "empty row": row}}
+        for name, corner, row in ANSWERS
+    ]
+    questions = {"corner": ["Which <i>?", "np.tri(n, m)"], "empty row": ["What?", "np.where(seen, output, 0)"]}
+    return figures.LibraryAnswers({"runs": runs, "questions": questions}, "here <b>", "there", "corner")
+
+
 def one_of_each():
     rng = np.random.default_rng(11)
     return {
@@ -70,6 +86,8 @@ def one_of_each():
         ),
         "smollm2_reader": figures.SmolLM2Reader([("The <b>capital", "The river")]),  # alive in test_smollm2_reader.py
         "wall": figures.HeadsWall(read_measured("smollm2_wall")),
+        "library_answers": library_answers(),
+        "wire": figures.Wire(),
         "novel_reader": figures.NovelReader(
             ['"My dear Mr. Bennet," said', "It is a <b>truth</b> universally acknowledged,"]
         ),
@@ -140,6 +158,24 @@ MOVES = {
         (click, "unembedding tied to the embedding"),
         (fill, "dk", "2.5"),
         (click, "13B"),
+    ],
+    "library_answers": [
+        *((touch, "summary", place) for place in range(4)),
+        (pick, "You go to", "elsewhere"),
+        (pick, "One question to all", "empty row"),
+        (pick, "You come from", "there"),
+        (pick, "You go to", "there"),
+    ],
+    "wire": [
+        (hold, "The wire", "ArrowUp"),
+        (hold, "The wire", "Shift+ArrowRight"),
+        (press, "Show me"),
+        (pick, "Country of the second sentence", "Italy"),
+        (pick, "Country of the first sentence", "Italy"),
+        (press, "Show me"),
+        (press, "Take the wire off"),
+        (drag, "The wire", 60, -60),
+        (drag, "The wire", 0, 900),
     ],
     "press_train": [
         (unfold,),
@@ -218,8 +254,8 @@ MOVES = {
         (choose, "one two three four one two three four"),
         (click, "what came after the same word"),
         (click, "Who matters?"),
+        (choose, "The capital of France is"),
         (click, "Exchange"),
-        (press, "Read “The capital of France is”"),
         (touch, ".attn-map", 22 + 4 * 30),  # L23H5
         (click, "Who matters?"),
         (touch, ".attn-sentence input", 0),

@@ -24,8 +24,9 @@ from book.formulas import colour_symbols, typeset
 from book.slim import bundle, names_in
 
 TOC = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
-CHAPTERS = [f"{entry['file']}.html" for entry in TOC["chapters"] if number_of(entry["file"])]
-PAGES = [f"{name}.html" for name in [TOC["root"], *(entry["file"] for entry in TOC["chapters"]), "search"]]
+FILES = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
+CHAPTERS = [f"{name}.html" for name in FILES if number_of(name)]
+PAGES = [f"{name}.html" for name in [TOC["root"], *FILES, "search"]]
 
 
 AXE = {  # this rule is experimental, and off, in the axe on board

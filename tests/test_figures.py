@@ -90,6 +90,31 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
     assert page.said == []
 
 
+@pytest.mark.parametrize(("name", "moves"), [("wire", 5), ("wall", 2), ("wall", 5)])
+def test_an_address_that_is_sent_opens_with_what_was_made(blank, name, moves):
+    page = blank(EACH[name])
+
+    def shown():
+        look = page.locator(".attn-explorable").evaluate(LOOK)
+        return {part: look.get(part) for part in ("says", "chosen", "bars", "handles")}
+
+    before = shown()
+    for move, *what in MOVES[name][:moves]:
+        move(page, *what)
+    made = shown()
+    press(page, "Send this")
+    page.get_by_role("button", name="Its address is copied").wait_for()
+    sent = page.url
+    for address, look in [(sent, made), (sent.replace("%22", "%23"), before), (sent.split("#")[0], before)]:
+        page.goto("about:blank")
+        page.goto(address)
+        tries = iter(range(100))  # of the wall, other sentences come a moment later
+        while shown() != look and next(tries, None) is not None:
+            page.wait_for_timeout(50)
+        assert shown() == look != (before if look is made else made)
+    assert page.said == []
+
+
 def test_other_states_show_what_was_recorded(blank, recorded):
     roots = blank(*OTHERS).locator(".attn-explorable").all()
     numbered = enumerate(zip(roots, OTHERS))

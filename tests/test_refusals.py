@@ -84,6 +84,10 @@ REFUSED = [  # a figure, what it is to change to, and what it says
     ("stepper", {"params": PARAMS}, "layer 2 / mlp / b_1 needs finite numbers, but has NaN"),
     ("parameters", {"gated": True}, "a gated MLP has no biases, but biases and gated are both True"),
     ("parameters", {"n_key_heads": 5}, "n_key_heads must divide n_heads, 96, but is 5"),
+    ("wire", {"other": "France"}, "two of France, Italy, Japan, Germany, Russia, Greece are compared, but these are"),
+    ("wire", {"head": "L31H1"}, "heads are L1H1 to L30H9, but there is L31H1"),
+    ("library_answers", {"go": 3}, "go must be from 0 to 2, but is 3"),
+    ("library_answers", {"question": "axes"}, "'axes' is not asked, but there are: corner, empty row"),
     ("wall", {"token": 99}, "but is 99"),
     ("wall", {"head": "L24H10"}, "heads are L1H1 to L30H9, but there is L24H10"),
 ]

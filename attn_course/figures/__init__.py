@@ -17,6 +17,7 @@ from attn_course.figures.guess import answer_to as answer_to
 from attn_course.figures.joined import FOLDER as FOLDER
 from attn_course.figures.joined import joined as joined
 from attn_course.figures.joined import read_source as read_source
+from attn_course.figures.library_answers import LibraryAnswers as LibraryAnswers
 from attn_course.figures.mask import MaskExplorer as MaskExplorer
 from attn_course.figures.novel_reader import NovelReader as NovelReader
 from attn_course.figures.parameters import ParameterCounter as ParameterCounter
@@ -28,3 +29,4 @@ from attn_course.figures.softmax import SoftmaxExplorer as SoftmaxExplorer
 from attn_course.figures.stepper import SentenceStepper as SentenceStepper
 from attn_course.figures.walks import WalkExplorer as WalkExplorer
 from attn_course.figures.wall import HeadsWall as HeadsWall
+from attn_course.figures.wire import Wire as Wire

@@ -305,7 +305,7 @@ function choice({ legend, labels, onChoose }) {
 function chooser(label, texts, onChoose, none = null) {
   const options = texts.map((text, value) => element("option", { value }, text));
   if (none) options.unshift(element("option", { value: -1 }, none));
-  const select = element("select", { autocomplete: "off" }, ...options);
+  const select = element("select", { autocomplete: "off", "aria-label": label }, ...options);
   select.addEventListener("change", () => select.value >= 0 && onChoose(Number(select.value)));
   const row = element("label", { className: "attn-wanted attn-chooser" }, element("span", {}, label), select);
   return { row, set: (i) => (select.value = i) };
@@ -549,6 +549,28 @@ function keepingFocus(root, work) {
   return result;
 }
 
+// A button that copies an address of this page with what the reader made; a page that is opened by such an address begins
+// with it: `open` is given that, and returns false where it does not fit. A notebook has no address to send, and no button.
+function sending(means, key, names, open) {
+  const { read, load } = means;
+  if (!load) return [];
+  const send = button("attn-button", "Send this", async () => {
+    const made = encodeURIComponent(JSON.stringify(names.map((name) => read()[name])));
+    history.replaceState(null, "", `#${key}=${made}`);
+    await navigator.clipboard?.writeText(location.href).catch(() => {});
+    send.textContent = "Its address is copied";
+  });
+  if (!means.opened && location.hash.startsWith(`#${key}=`)) {
+    try {
+      const given = JSON.parse(decodeURIComponent(location.hash.slice(key.length + 2)));
+      const state = Object.fromEntries(names.map((name, i) => [name, given[i]]));
+      requestAnimationFrame(() => open(state) !== false && send.closest(".attn-explorable").scrollIntoView()); // once it is drawn
+    } catch { /* what is not of this kind is another address */ }
+  }
+  means.opened = true;
+  return [send];
+}
+
 // Whether two values of a state say the same; most are the same object.
 function alike(one, other) {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
@@ -583,6 +605,7 @@ function figure({ label, fixed = () => [], build }) {
     };
     const reset = button("attn-button", "Start again", () => {
       drawn = null; // what was typed and refused goes as well
+      if (load && location.hash.includes("=")) history.replaceState(null, "", location.href.split("#")[0]);
       change(start);
       show();
     });
@@ -595,6 +618,6 @@ export {
   alike, arcs, barRow, box, button, bytesOf, caption, choice, chooser, control, cosine, dot, dotInWords,
   drawing, drawnArrow, element, factor, figure, figureRoot, fill, folded, follow, format, gliding, grid, grouped,
   handle, heading, invitation, keepingFocus, largest, lettering, likeliest, mapTable, movingScene, planeArrow,
-  pressable, put, sceneWidth, scrolling, sentence, slice, slider, smallMap, softmax, sum, tableOf, tween, twoPlaces,
+  pressable, put, sceneWidth, scrolling, sending, sentence, slice, slider, smallMap, softmax, sum, tableOf, tween, twoPlaces,
   typeset, visible, wordField,
 };

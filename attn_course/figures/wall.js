@@ -3,7 +3,7 @@
 // for, and what it hands over of another sentence.
 
 import {
-  barRow, box, button, choice, chooser, element, figure, format, grid, largest, likeliest, 
+  barRow, box, button, choice, control, chooser, element, figure, format, grid, largest, likeliest, sending,
 } from "./common.js";
 import {
   arcsOver, headOf, MANY, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS,
@@ -16,6 +16,8 @@ const NUMBERS = {
   see: "its largest weight from the token that asks", rest: "mean weight on the first token", work: "mean weight on it",
   matter: "nats added with the head off", exchange: "share of the way to the other answer",
 };
+
+const SWAP = ["The cat sat on the mat because it was tired.", "The cat sat on the mat because it was soft."];
 
 const signed = (number) => `${number > 0 ? "+" : ""}${format(number)}`;
 
@@ -45,7 +47,7 @@ function found(now, { look, work, token }) {
   if (look === "rest") return now.patterns.map(restOf);
   if (look === "work") return now.patterns.map((rows) => workOf(rows, now.tokens, work));
   if (look === "matter") return now.heads.map((place) => (token ? now.off(place, token) : 0));
-  return now.exchange ? waysOf(exchangeOf(now.exchange)) : now.heads.map(() => 0);
+  return waysOf(exchangeOf(now.exchange));
 }
 
 function build(means) {
@@ -57,7 +59,7 @@ function build(means) {
 
   const problem = element("span", { className: "attn-problem", role: "status" });
   let wanted = shown;
-  const show = async (i) => {
+  const show = async (i, also = {}) => {
     let others = read().more;
     wanted = i;
     if (i && !others) {
@@ -74,29 +76,45 @@ function build(means) {
     }
     if (wanted !== i || !problem.isConnected) return; // another was chosen meanwhile
     problem.textContent = "";
-    change({ ...(others ? { more: others } : {}), sentence: i, token: [first, ...(others ?? [])][i].tokens.length - 1 });
+    const record = [first, ...(others ?? [])][i], last = record.tokens.length - 1;
+    const { token = last, look = read().look, ...rest } = also;
+    change({
+      ...(others ? { more: others } : {}), ...rest, sentence: i, token: Math.min(token, last),
+      look: look === "exchange" && !record.exchange ? "see" : look,
+    });
   };
+  const open = ({ sentence, head, look, work, token }) => texts[sentence] !== undefined && placeOf(head, perLayer) in heads
+    && offered.includes(look) && work in WORKS && token >= 0 && show(sentence, { head, look, work, token });
   const sentences = chooser("Sentence", texts, show);
   sentences.set(shown);
   sentences.row.hidden = texts.length === 1;
 
   const looks = choice({
-    legend: "Show", labels: Object.fromEntries(offered.map((look) => [look, LOOKS[look]])),
+    legend: "Show", labels: Object.fromEntries(offered.filter((look) => look !== "exchange" || now.exchange).map((look) => [look, LOOKS[look]])),
     onChoose: (look) => change({ look, ...(look === "matter" && !read().token ? { token: n - 1 } : {}) }),
   });
   looks.row.hidden = offered.length === 1;
   const works = choice({ legend: "Heads that look at", labels: WORKS, onChoose: (work) => change({ work }) });
   const told = element("p", { className: "attn-outcome attn-why", role: "status" });
-  const partner = texts.findIndex((text) => text.startsWith("The capital of France"));
-  const elsewhere = button("attn-button", `Read “${texts[partner]}”`, () => show(partner));
   const bars = (now.exchange?.answers ?? []).map((answer) => barRow("attn-nexts", element("span", {}, answer)));
   const given = box("attn-following attn-compared", ...bars.map((bar) => bar.row));
 
+  const [here, there] = SWAP.map((one) => texts.indexOf(one)), other = { [here]: there, [there]: here }[shown];
+  const swap = button("attn-button", "Another last word", () => show(other, { token: Math.min(read().token, n - 1) }));
+  swap.hidden = other === undefined || other < 0;
+  const hide = control("checkbox", { checked: Boolean(means.hides) }); // and so in the next sentence
+  const without = element("label", { className: "attn-without" }, hide, element("span", {}, "without the first word"));
+  const drawWall = () => wall.draw(hide.checked ? patterns.map((rows) => rows.map(([, ...rest]) => [0, ...rest])) : patterns);
+  hide.addEventListener("change", () => {
+    means.hides = hide.checked;
+    drawWall();
+  });
+
   const text = arcsOver(tokens, (i) => change({ token: i }));
   const wall = wallOf(heads.length, (head) => change({ head }), perLayer);
-  wall.draw(patterns);
-  draw(sentences.row, problem, looks.row, works.row, told, elsewhere, given, text.scroll, line, wall.table, wall.numbers,
-    reset);
+  drawWall();
+  draw(sentences.row, problem, looks.row, works.row, told, given, text.scroll, line, box("attn-controls", without, swap), wall.table, wall.numbers,
+    box("attn-controls", ...sending(means, "wall", ["sentence", "head", "look", "work", "token"], open), reset));
 
   const bold = (content) => element("b", {}, content);
   const telling = {
@@ -111,11 +129,10 @@ function build(means) {
       const best = largest(numbers);
       return [`Each head is switched off alone. ${named(token)} has a probability of ${format(now.likely[token - 1], 3)}. `,
         bold(`${numbers.filter((nats) => nats > 0.1).length} of ${heads.length}`),
-        ` heads off make it less likely, by a tenth or more (dark), ${numbers.filter((nats) => nats < -0.1).length} more likely (orange).`
+        ` heads off make it less likely, by a tenth or more (blue-grey), ${numbers.filter((nats) => nats < -0.1).length} more likely (orange).`
         + ` Most needed: ${headOf(best)}, without which it has ${format(now.likely[token - 1] * Math.exp(-numbers[best]), 3)}.`];
     },
     exchange: (numbers, { head }) => {
-      if (!now.exchange) return ["No second sentence was recorded beside this one. "];
       return [`While the model reads “${now.text}”, head `, bold(head),
         ` hands over, at the last word, what it would hand over in “${now.exchange.other}”. It goes `,
         bold(`${format(100 * numbers[placeOf(head, perLayer)], 0)} per cent`), " of the way to the other answer, in log-odds (the logarithm of one probability over the other). A dot says how far each head alone goes."];
@@ -130,13 +147,13 @@ function build(means) {
   };
 
   return (state) => {
-    const { look, token, head, work } = state, numbersNow = found(now, state), chosen = placeOf(head, perLayer);
-    const dotted = look === "matter" || (look === "exchange" && now.exchange), from = look === "matter" ? Math.max(0, token - 1) : token;
+    const look = state.look === "exchange" && !now.exchange ? "see" : state.look; // this sentence has no second one
+    const { token, head, work } = state, numbersNow = found(now, { ...state, look }), chosen = placeOf(head, perLayer);
+    const dotted = look === "matter" || look === "exchange", from = look === "matter" ? Math.max(0, token - 1) : token;
     looks.set(look);
     works.row.hidden = look !== "work";
     works.set(work);
-    elsewhere.hidden = look !== "exchange" || Boolean(now.exchange);
-    given.hidden = look !== "exchange" || !now.exchange;
+    given.hidden = look !== "exchange";
     told.replaceChildren(...telling[look](numbersNow, state));
     bars.forEach((bar, i) => {
       const is = now.exchange[now.exchange.answers[i]][chosen], was = now.exchange.here[i];

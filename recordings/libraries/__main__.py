@@ -1,0 +1,85 @@
+"""Ask attention functions of many libraries, each in an environment of its own, which is made and removed again.
+
+    .venv/bin/python -m recordings.libraries [ADAPTER ...]
+
+asks those that are named, or all, and writes attn_course/data/measured/libraries.json: half an hour, and up to 3 GB at
+a time. An adapter is a file of the folder `adapters`. PINS are the packages of its environment; FUNCTIONS are
+functions as `attn_course.conventions.ask` takes them, by a name that begins with the package. Where releases or back
+ends are compared, ENVIRONMENTS has for each name other pins, or variables.
+"""
+
+import ast
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from attn_course import conventions
+from attn_course.measured import REPOSITORY, read_measured, write_measured
+
+HERE = Path(__file__).parent
+ADAPTERS = {path.stem: path for path in sorted((HERE / "adapters").glob("*.py"))}
+
+
+def constant(path, name, default=None):
+    """Return a constant at the top of an adapter, without importing what that imports."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    named = {node.targets[0].id: node.value for node in body if isinstance(node, ast.Assign)}
+    return ast.literal_eval(named[name]) if name in named else default
+
+
+def ask_adapter(path):
+    """Yield what each function of an adapter answers, in each of its environments."""
+    for environment, other in constant(path, "ENVIRONMENTS", {"": {}}).items():
+        pins = other.get("pins", constant(path, "PINS"))
+        wanted = [pin.format(repository=REPOSITORY) for pin in pins]
+        with tempfile.TemporaryDirectory() as folder:
+            venv.create(folder, with_pip=True)
+            python = Path(folder, "bin", "python")
+            subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "install", "-q", *wanted], check=True)
+            for function, version in run(python, folder, other, path).items():
+                yield {
+                    "name": f"{function} ({environment})" if environment else function,
+                    "adapter": path.stem,
+                    "version": version,
+                    "pins": pins,
+                    "asked": datetime.date.today().isoformat(),
+                    "answers": run(python, folder, other, path, function),
+                }
+
+
+def run(python, folder, other, *arguments):
+    """Return what `asked.py` says in an environment, in a process of its own."""
+    variables = {"PATH": "/usr/bin:/bin", "HOME": folder, "OMP_NUM_THREADS": "1", **other.get("variables", {})}
+    done = subprocess.run(
+        [python, "-P", HERE / "asked.py", conventions.__file__, *arguments],
+        env=variables, cwd=folder, capture_output=True, text=True, encoding="utf-8",
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{arguments} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    start, names = time.time(), sys.argv[1:] or list(ADAPTERS)
+    if unknown := [name for name in names if name not in ADAPTERS]:
+        sys.exit(f"there is no adapter {unknown[0]!r}, but there are: {', '.join(ADAPTERS)}")
+    kept = {name: [] for name in ADAPTERS}
+    if sys.argv[1:]:
+        recorded = read_measured("libraries")
+        start -= 60 * recorded["minutes"]
+        for one in recorded["runs"]:
+            kept[one["adapter"]].append(one)
+    questions = {name: told for name, (_, *told) in conventions.QUESTIONS.items()}
+    about = {"source": "functions of other libraries, by their pins", "licence": "CC BY 4.0", "start": start}
+    for name in tqdm(names):
+        kept[name] = list(ask_adapter(ADAPTERS[name]))
+        runs = [one for some in kept.values() for one in some]
+        runs.sort(key=lambda one: ("→" in one["name"], one["name"]))
+        write_measured("libraries", __file__, runs, **about, questions=questions)
