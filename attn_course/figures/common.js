@@ -557,17 +557,27 @@ function sending(means, key, names, open) {
   const send = button("attn-button", "Send this", async () => {
     const made = encodeURIComponent(JSON.stringify(names.map((name) => read()[name])));
     history.replaceState(null, "", `#${key}=${made}`);
-    await navigator.clipboard?.writeText(location.href).catch(() => {});
-    send.textContent = "Its address is copied";
+    try {
+      await navigator.clipboard.writeText(location.href);
+      send.textContent = "Its address is copied";
+    } catch {
+      send.textContent = "The page's address has it now"; // from a folder, a browser lets nobody copy
+    }
   });
-  if (!means.opened && location.hash.startsWith(`#${key}=`)) {
+  means.openSent = open; // of what is drawn now
+  const arrive = () => {
+    if (!location.hash.startsWith(`#${key}=`)) return;
     try {
       const given = JSON.parse(decodeURIComponent(location.hash.slice(key.length + 2)));
       const state = Object.fromEntries(names.map((name, i) => [name, given[i]]));
-      requestAnimationFrame(() => open(state) !== false && send.closest(".attn-explorable").scrollIntoView()); // once it is drawn
+      requestAnimationFrame(() => means.openSent(state) !== false && means.line.closest(".attn-explorable").scrollIntoView()); // once it is drawn
     } catch { /* what is not of this kind is another address */ }
+  };
+  if (!means.arrives) {
+    arrive();
+    addEventListener("hashchange", arrive);
   }
-  means.opened = true;
+  means.arrives = true;
   return [send];
 }
 
