@@ -98,6 +98,12 @@ def test_an_address_that_is_sent_opens_with_what_was_made(blank, name, moves):
         look = page.locator(".attn-explorable").evaluate(LOOK)
         return {part: look.get(part) for part in ("says", "chosen", "bars", "handles")}
 
+    def comes_to_show(look):
+        tries = iter(range(100))  # of the wall, other sentences come a moment later
+        while shown() != look and next(tries, None) is not None:
+            page.wait_for_timeout(50)
+        return shown() == look
+
     before = shown()
     for move, *what in MOVES[name][:moves]:
         move(page, *what)
@@ -108,15 +114,9 @@ def test_an_address_that_is_sent_opens_with_what_was_made(blank, name, moves):
     for address, look in [(sent, made), (sent.replace("%22", "%23"), before), (sent.split("#")[0], before)]:
         page.goto("about:blank")
         page.goto(address)
-        tries = iter(range(100))  # of the wall, other sentences come a moment later
-        while shown() != look and next(tries, None) is not None:
-            page.wait_for_timeout(50)
-        assert shown() == look != (before if look is made else made)
+        assert comes_to_show(look) and look != (before if look is made else made)
     page.evaluate("hash => (location.hash = hash)", sent.split("#")[1])  # pasted while the page is open
-    tries = iter(range(100))
-    while shown() != made and next(tries, None) is not None:
-        page.wait_for_timeout(50)
-    assert shown() == made
+    assert comes_to_show(made)
     assert page.said == []
 
 

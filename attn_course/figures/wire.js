@@ -4,26 +4,14 @@
 import {
   barRow, box, button, caption, drawing, element, figure, format, gliding, handle, largest, put, sceneWidth, sending,
 } from "./common.js";
+import { headOf, placeOf, waysOf } from "./windows.js";
 
 const [LAYERS, PER_LAYER] = [30, 9];
 const [PITCH, EDGE] = [21, 20]; // from head to head, and around them
 
-const nameOf = (place) => `L${Math.floor(place / PER_LAYER) + 1}H${(place % PER_LAYER) + 1}`;
-const placeOf = (head) => {
-  const [layer, number] = head.slice(1).split("H").map(Number);
-  return (layer - 1) * PER_LAYER + number - 1;
-};
-
 // How likely the own capital and the other one are with a head's wire, or with none.
 function likely(pair, head) {
   return head ? [pair.own[placeOf(head)], pair.other[placeOf(head)]] : pair["as it is"];
-}
-
-// How far each head's wire takes the log-odds of the other capital, of the way to the other sentence.
-function waysOf(pair, back) {
-  const odds = ([own, other]) => Math.log(other / own);
-  const [from, to] = [odds(pair["as it is"]), -odds(back["as it is"])];
-  return pair.own.map((own, i) => (odds([own, pair.other[i]]) - from) / (to - from));
 }
 
 function build(means) {
@@ -32,7 +20,7 @@ function build(means) {
   const countries = Object.keys(capitals), [before] = wording.split(" {}"), [, after] = wording.split("{} ");
   const open = (state) => {
     const { one, other, head } = state;
-    return `${one}, ${other}` in pairs && (head === "" || (placeOf(head) in dots && nameOf(placeOf(head)) === head)) && change(state);
+    return `${one}, ${other}` in pairs && (head === "" || (placeOf(head) in dots && headOf(placeOf(head)) === head)) && change(state);
   };
   const seen = new Set(); // the heads that were tried
   const field = (name, label) => {
@@ -66,7 +54,7 @@ function build(means) {
   const headAt = ([x, y]) => {
     if (y > foot - EDGE) return ""; // below the last row
     const distances = dots.map((_, place) => Math.hypot(dotOf(place)[0] - x, dotOf(place)[1] - y));
-    return nameOf(distances.indexOf(Math.min(...distances)));
+    return headOf(distances.indexOf(Math.min(...distances)));
   };
   const wire = drawing("path", { class: "attn-wire" });
   const rest = [0.78 * width, foot - 12]; // where the answers stand
@@ -75,7 +63,7 @@ function build(means) {
     onMove: (at) => change({ head: headAt(at) }),
     onStep: ([right, up]) => {
       const { head } = read();
-      if (!head) return up > 0 ? change({ head: nameOf(15 * PER_LAYER + PER_LAYER - 1) }) : undefined;
+      if (!head) return up > 0 ? change({ head: headOf(15 * PER_LAYER + PER_LAYER - 1) }) : undefined;
       const [x, y] = dotOf(placeOf(head));
       return change({ head: headAt([x + right * PITCH, y - up * PITCH]) });
     },
@@ -90,7 +78,7 @@ function build(means) {
   });
   const show = button("attn-button", "Show me", () => {
     const { one: from, other: to } = read();
-    change({ head: nameOf(largest(pairs[`${from}, ${to}`].other)) });
+    change({ head: headOf(largest(pairs[`${from}, ${to}`].other)) });
   });
   const off = button("attn-button", "Take the wire off", () => change({ head: "" }));
   draw(caption("A dot is a head, a column a layer. Pull the ring over the dots, press one, or use the arrow keys."),
@@ -106,10 +94,12 @@ function build(means) {
     other.set(state.other, names[1]);
     bars.forEach((bar, i) => (bar.name.textContent = names[i]));
     roll(shares);
-    const ways = waysOf(pair, back);
+    const ways = waysOf({
+      here: pair["as it is"], there: back["as it is"].toReversed(), found: pair.own.map((own, i) => [own, pair.other[i]]),
+    });
     dots.forEach((dot, place) => put(dot, {
-      style: `--attn-share: ${seen.has(nameOf(place)) ? Math.max(0, Math.min(1, ways[place])).toFixed(3) : 0}`,
-      class: `attn-dot-of-head${seen.has(nameOf(place)) ? " attn-tried" : ""}`,
+      style: `--attn-share: ${seen.has(headOf(place)) ? Math.max(0, Math.min(1, ways[place])).toFixed(3) : 0}`,
+      class: `attn-dot-of-head${seen.has(headOf(place)) ? " attn-tried" : ""}`,
     }));
     const at = state.head ? dotOf(placeOf(state.head)) : rest;
     put(wire, { d: `M${rest[0]},${foot}L${at.join()}${state.head ? `L${rest[0]},0` : ""}` });
@@ -121,4 +111,4 @@ function build(means) {
   };
 }
 
-export default { render: figure({ label: "One sentence with a wire in it", build }), likely, waysOf };
+export default { render: figure({ label: "One sentence with a wire in it", build }), likely };

@@ -4,9 +4,10 @@ import traitlets
 
 from attn.interventions import head_names
 from attn_course.figures.base import Explorable, check_heads
+from attn_course.figures.wall import MODELS
 from attn_course.measured import read_measured
 
-LAYERS, PER_LAYER = 30, 9
+HEADS = head_names(*MODELS["SmolLM2"][1:3])
 
 
 class Wire(Explorable):
@@ -40,7 +41,7 @@ class Wire(Explorable):
                 f"two of {', '.join(state['capitals'])} are compared, but these are {state['one']} and {state['other']}"
             )
         if state["head"]:
-            check_heads([state["head"]], head_names(LAYERS, PER_LAYER))
+            check_heads([state["head"]], HEADS)
 
     @property
     def likely(self):
@@ -48,7 +49,7 @@ class Wire(Explorable):
         pair = self.pairs[f"{self.one}, {self.other}"]
         if not self.head:
             return tuple(pair["as it is"])
-        place = head_names(LAYERS, PER_LAYER).index(self.head)
+        place = HEADS.index(self.head)
         return pair["own"][place], pair["other"][place]
 
     def describe(self):

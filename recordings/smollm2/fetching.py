@@ -98,15 +98,20 @@ def moved(model, wording, countries, heads):
     rows = model.encode([wording.format(country) for country in countries])
     words = np.array([model.word(capital) for capital in countries.values()])
     one, other = (np.array([of[pair[side]] for pair in pairs]) for side in (0, 1))
-    trace, logits, behind = model.trace(rows), model.logits(rows), model.behind(rows[one])
+    logits, found = model.logits(rows), {}
     base, goal = lead(logits[one], words[other], words[one]), lead(logits[other], words[other], words[one])
-    found = {}
-    for head in heads:
-        layer, number = named_head(head)
-        given = handed_over(mixtures(trace, layer)[other][..., -1:, :], layer, number)
-        leads = lead(behind([given]), words[other], words[one])
+    for head, exchanged in exchanges(model, rows, one, other, heads):
+        leads = lead(exchanged, words[other], words[one])
         found[head] = {"share": (leads - base) / (goal - base), "ahead": leads > 0, "groups": one}
     return found
+
+
+def exchanges(model, rows, one, other, heads):
+    """Yield each head and the logits after some rows if it hands over, at the last word, what it mixes in others."""
+    trace, behind = model.trace(rows), model.behind(rows[one])
+    for head in heads:
+        layer, number = named_head(head)
+        yield head, behind([handed_over(mixtures(trace, layer)[other][..., -1:, :], layer, number)])
 
 
 def judged(share, ahead, groups):

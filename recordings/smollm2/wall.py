@@ -18,9 +18,9 @@ from attn_course.measured import write_measured
 from attn_course.smollm2 import read_smollm2
 from recordings._arithmetic import plain
 
-from .fetching import likely
+from .fetching import exchanges, likely
 from .measure import about
-from .model import HEADS, SENTENCES, Model, handed_over, losses, mixtures
+from .model import HEADS, SENTENCES, Model, losses
 
 LEVELS = "".join(chr(code) for code in range(35, 124) if chr(code) != "\\")  # 88 steps from no weight to all
 
@@ -71,13 +71,8 @@ def to_three_digits(shares):
 def exchange(model, texts, answers):
     """Return how likely both answers are as it is, in the other text, and by head with that text's mixtures."""
     rows, words = model.encode(texts), [model.word(answer) for answer in answers]
-    trace, behind = model.trace(rows), model.behind(rows[:1])
     here, there = (likely(logits[None], words) for logits in model.logits(rows))
-    by_head = []
-    for head in HEADS:
-        layer, number = named_head(head)
-        given = handed_over(mixtures(trace, layer)[1:, :, -1:], layer, number)
-        by_head.append(likely(behind([given]), words))
+    by_head = [likely(logits, words) for _, logits in exchanges(model, rows, [0], [1], HEADS)]
     found = {"here": here, "there": there, answers[0]: np.transpose(by_head)[0], answers[1]: np.transpose(by_head)[1]}
     return {"other": texts[1], "answers": answers, **{name: to_three_digits(value) for name, value in found.items()}}
 

@@ -10,12 +10,12 @@ from itertools import permutations
 import numpy as np
 
 from attn import softmax
-from attn.interventions import named_head
 from attn_course.measured import write_measured
 from attn_course.smollm2 import read_smollm2
 
+from .fetching import exchanges
 from .measure import about
-from .model import HEADS, SENTENCES, Model, handed_over, mixtures
+from .model import HEADS, SENTENCES, Model
 from .wall import to_three_digits
 
 if __name__ == "__main__":
@@ -25,18 +25,14 @@ if __name__ == "__main__":
     rows = model.encode([wording.format(country) for country in capitals])
     words = np.array([model.word(capital) for capital in capitals.values()])
     first, second = (np.array([of.index(pair[side]) for pair in pairs]) for side in (0, 1))
-    trace, behind = model.trace(rows), model.behind(rows[first])
 
-    def likely(interventions=()):
+    def likely(logits):
         """Return how likely the own capital and the other one are, pair by pair."""
-        shares = softmax(behind(interventions).astype(float))
+        shares = softmax(logits.astype(float))
         return np.stack([shares[np.arange(len(pairs)), words[side]] for side in (first, second)])
 
-    by_head = []
-    for head in HEADS:
-        layer, number = named_head(head)
-        by_head.append(likely([handed_over(mixtures(trace, layer)[second][..., -1:, :], layer, number)]))
-    as_it_is, by_head = likely(), np.array(by_head)  # (2, pairs), (heads, 2, pairs)
+    as_it_is = likely(model.behind(rows[first])())  # of shape (2, pairs), and (heads, 2, pairs):
+    by_head = np.array([likely(logits) for _, logits in exchanges(model, rows, first, second, HEADS)])
     runs = {
         f"{one}, {other}": {
             "as it is": to_three_digits(as_it_is[:, i]),

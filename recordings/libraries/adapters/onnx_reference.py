@@ -6,7 +6,7 @@ from onnx_node import attention
 
 PINS = ["onnx==1.23.2", "numpy==2.4.6"]
 ENVIRONMENTS = {
-    "onnx 1.23.2": {"pins": ["onnx==1.23.2", "numpy==2.4.6"]},
+    "onnx 1.23.2": {},
     "onnx 1.22.0": {"pins": ["onnx==1.22.0", "numpy==2.4.6"]},
     "onnx 1.20.1": {"pins": ["onnx==1.20.1", "numpy==2.4.6"]},
     "onnx 1.18.0": {"pins": ["onnx==1.18.0", "numpy==2.4.6"]},

@@ -7,7 +7,7 @@ from onnx_node import attention, one_node
 
 PINS = ["onnxruntime==1.32.0", "onnx==1.23.2", "numpy==2.4.6"]
 ENVIRONMENTS = {
-    "onnxruntime 1.32.0": {"pins": ["onnxruntime==1.32.0", "onnx==1.23.2", "numpy==2.4.6"]},
+    "onnxruntime 1.32.0": {},
     "onnxruntime 1.25.1": {"pins": ["onnxruntime==1.25.1", "onnx==1.23.2", "numpy==2.4.6"]},
     "onnxruntime 1.23.2": {"pins": ["onnxruntime==1.23.2", "onnx==1.23.2", "numpy==2.4.6"]},
 }
