@@ -246,6 +246,21 @@ def test_smollm2_computes_what_it_does_in_transformers(smollm2, torch, transform
     for text in TEXTS:
         tokens = tokenizer.encode(text)
         assert_allclose(decoder(params, config, tokens), logits_of(torch, model.eval(), tokens), atol=1e-3)
+    from benchmarks import bench_speed  # here the model has been loaded, which takes longer than all the rest
+
+    for who in ("course", "beside"):
+        bench_speed.test_smollm2_reads(Once(), 128, who, smollm2, model)
+        bench_speed.test_smollm2_writes_a_token(Once(), who, smollm2, model)
+
+
+class Once:
+    """What times a function in `make bench`, and here calls it once."""
+
+    def __init__(self):
+        self.extra_info = {}
+
+    def __call__(self, function):
+        function()
 
 
 @pytest.mark.parametrize("text", TEXTS)

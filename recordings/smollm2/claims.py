@@ -56,9 +56,9 @@ def scores(model):
     }
 
 
-def beginnings(model):
+def beginnings(model, n_texts=3):
     """Return how far the logits of one pass are from those of each beginning read alone."""
-    rows = prose(model)[:3]
+    rows = prose(model)[:n_texts]
     at_once = model.logits(rows, last=False)
     alone = [model.logits(rows[:, : n + 1]) for n in range(rows.shape[1])]
     return {"texts": len(rows), "largest difference": float(f"{np.abs(at_once - np.stack(alone, 1)).max():.1g}")}

@@ -125,12 +125,13 @@ def it(model):
     text; and whether the stream at "it" differs in any bit if only the adjective behind it does."""
     about = SENTENCES["it"]
     groups, inside, without, same = [], [], [], []
+    bare = [[about["without nouns"].format(x=x) for x in two] for two in about["adjectives"]]
+    alone = [model.logits(model.encode(texts)) for texts in bare]
     for text, (a, b), two in product(about["texts"], about["nouns"], about["adjectives"]):
         answers = [[model.word(a)] * 2, [model.word(b)] * 2]
         rows = model.encode([text.format(a=a, b=b, x=x) for x in two])
         inside.append(np.subtract(*lead(model.logits(rows), *answers)))
-        alone = model.encode([about["without nouns"].format(x=x) for x in two])
-        without.append(np.subtract(*lead(model.logits(alone), *answers)))
+        without.append(np.subtract(*lead(alone[about["adjectives"].index(two)], *answers)))
         groups.append(a)
         place = int(np.flatnonzero(rows[0] != rows[1])[0]) - 2
         streams = [[layer.after_mlp[0, place] for layer in model.trace(row[None]).layers] for row in rows]
