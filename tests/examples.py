@@ -112,6 +112,7 @@ OTHERS = [  # states that no move below leads to
         "mice", scale=[0, 10], unit=" mice", said=[9], answer={"right": 3, "why": {"high": "Cats sleep a lot."}}
     ),
     figures.Guess("where", ["on the mat", "under it"], said=[None]),
+    stepper(plays=True, step=34),
     figures.SoftmaxExplorer(list("abcdef"), [0] * 6, knobs=True),  # more labels than there is room for above one dot
 ]
 MOVES = {

@@ -5,9 +5,10 @@ import re
 
 import numpy as np
 import pytest
-from examples import EACH, MOVES, OTHERS, SENTENCE, stepper
+from examples import EACH, MOVES, OTHERS, SENTENCE, ask_share_receive, stepper
 from hands import bring, choose, click, control, drag, handle, hold, in_notebook, press, touch, train, unfold, words
 from looks import LOOK, changes, facts
+from playwright.sync_api import expect
 
 import attn_course.figures
 from attn.parameters import GPT3
@@ -90,7 +91,9 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
     assert page.said == []
 
 
-@pytest.mark.parametrize(("name", "moves"), [("wire", 5), ("wall", 2), ("wall", 5)])
+@pytest.mark.parametrize(
+    ("name", "moves"), [("wire", 5), ("wall", 2), ("wall", 5), ("ask_share_receive", 2), ("stepper", 4)]
+)
 def test_an_address_that_is_sent_opens_with_what_was_made(blank, name, moves):
     page = blank(EACH[name])
 
@@ -111,7 +114,7 @@ def test_an_address_that_is_sent_opens_with_what_was_made(blank, name, moves):
     press(page, "Send this")
     page.get_by_role("button", name=re.compile("address")).wait_for()
     sent = page.url
-    for address, look in [(sent, made), (sent.replace("%22", "%23"), before), (sent.split("#")[0], before)]:
+    for address, look in [(sent, made), (f"{sent}%5D", before), (sent.split("#")[0], before)]:
         page.goto("about:blank")
         page.goto(address)
         assert comes_to_show(look) and look != (before if look is made else made)
@@ -314,6 +317,35 @@ def test_what_runs_shows_each_step_once_and_stops_at_the_end_when_asked_and_when
         page.clock.run_for(40_000)
         assert page.evaluate("seen.at(-1)") == taken < 34
         assert page.get_by_role("button", name="▶ Run").is_visible()
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_what_runs_by_itself_runs_once_until_it_is_touched_and_not_for_who_asked_for_less_motion(blank, motion):
+    page = blank(stepper(plays=True, step=34), reduced_motion=motion)
+    step = page.locator(".attn-step-title")
+    if motion == "reduce":
+        page.wait_for_timeout(600)
+        return expect(step).to_contain_text("Step 35 of 35")
+    expect(step).to_contain_text("Step 4 of 35")
+    page.locator(".attn-loom").dispatch_event("pointerdown")
+    reached = step.text_content()
+    page.wait_for_timeout(900)
+    assert step.text_content() == reached
+    press(page, "▶ Run")
+    expect(step).not_to_contain_text(reached)
+
+
+def test_an_arrow_that_shows_how_it_learns_goes_back_unless_it_is_taken(blank):
+    arrow = (
+        "() => document.querySelector('.attn-outcome, .attn-explorable').textContent.match(/asks with \\((.*?)\\)/)[1]"
+    )
+    for taken in (False, True):
+        page = blank(ask_share_receive(shows=True), reduced_motion="no-preference")
+        page.wait_for_function(f"({arrow})() !== '0.00, 1.00'")
+        if taken:
+            hold(page, "The question of it", "ArrowRight")
+        page.wait_for_timeout(5000)
+        assert (page.evaluate(arrow) == "0.00, 1.00") is not taken
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -529,20 +529,20 @@ def test_a_sum_of_the_stepper_names_the_numbers_in_it(js):
     assert lit["gradient of logits"][24] == along("probabilities", (4, 4))
 
 
-LOOM = """(config, n, wide) => {
-  const { width, window, whole, strips } = attn.stepper.loomOf(config, n, wide);
+LOOM = """(config, n, room) => {
+  const { width, window, whole, strips } = attn.stepper.loomOf(config, n, room);
   const edges = ({ x, y, w, high, names, word }) => [x, y, x + w, y + high, names[0], word];
   return [width, window, whole, strips.map(edges)];
 }"""
 
 
-@pytest.mark.parametrize("wide", [True, False])
-def test_the_strips_of_the_loom_stand_apart_on_a_stage_of_one_height(js, wide):
+@pytest.mark.parametrize("room", ["large", "wide", "narrow"])
+def test_the_strips_of_the_loom_stand_apart_on_a_stage_of_one_height(js, room):
     config = stepper().config
-    heights = {js(LOOM, {**config, "n_layers": layers}, n, wide)[1] for n in range(1, 9) for layers in (1, 2)}
+    heights = {js(LOOM, {**config, "n_layers": layers}, n, room)[1] for n in range(1, 9) for layers in (1, 2)}
     assert len(heights) == 1, "however many words and layers"
     for n in (1, 2, 5, 8):
-        width, window, whole, strips = js(LOOM, config, n, wide)
+        width, window, whole, strips = js(LOOM, config, n, room)
         named = {(name, word) for *_, name, word in strips}
         assert whole > window and len(named) == len(strips) == n * (2 * (6 * 2 + 6) + 4)
         assert min(x for x, *_ in strips) > 0 <= min(y for _, y, *_ in strips)
@@ -555,7 +555,7 @@ def test_the_strips_of_the_loom_stand_apart_on_a_stage_of_one_height(js, wide):
 SHOWN = """(state) => {
   const { loomOf, stepsOf, timesOf, shownAt, work } = attn.stepper, { nodes, grads } = work(state);
   const all = [0, 1].map((head) => stepsOf(nodes, state.config, head));
-  const { strips } = loomOf(state.config, 1, true), times = timesOf(all);
+  const { strips } = loomOf(state.config, 1, "wide"), times = timesOf(all);
   const standing = new Set(strips.flatMap(({ names }) => names));
   const made = all[0].map((_, step) => all.map((steps) => steps[step].shows.at(-1)[0].name));
   const seen = (step, backward) => strips.map(({ names }) => shownAt(names, times, step, backward))

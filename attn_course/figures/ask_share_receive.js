@@ -2,8 +2,8 @@
 // lies, ribbons as wide as the weights, and values that pull the output. Chapters add one thing each.
 
 import {
-  alike, box, button, choice, dot, drawing, element, figure, format, gliding, largest, lettering, planeArrow,
-  pressable, put, slider, sum, tween,
+  alike, box, button, choice, dot, drawing, element, figure, format, gliding, largest, lettering, onceSeen, planeArrow,
+  pressable, put, sending, slider, sum, tween,
 } from "./common.js";
 import {
   ask, askPicture, coloured, colouredLine, divisorOf, inside, line, pair, percent, PICTURE_WIDTH, pull, scene,
@@ -176,8 +176,9 @@ function shareArrow({ linked, read, change, isThere }) {
   return (q) => dispatchEvent(new CustomEvent(ARROW, { detail: { name: linked, q } }));
 }
 
-function build({ read, change, reset, draw }) {
-  const { tokens, asker, K, adds, learns, puzzle, panes, linked } = read();
+function build(means) {
+  const { start, read, change, reset, draw } = means;
+  const { tokens, asker, K, adds, learns, puzzle, panes, linked, shows } = read();
   const goal = tokens.indexOf(learns);
   let run = 0, learningNow = false, hasLearned = false; // another move ends it
   const moveTo = (q) => {
@@ -203,7 +204,7 @@ function build({ read, change, reset, draw }) {
   let latest = read(), earlier = null;
   const glide = gliding((numbers) => show(latest, earlier, numbers));
 
-  const learning = button("attn-button", `Let it learn to find “${learns}”`, () => {
+  const learnNow = (then) => {
     const way = learn(read(), goal), mine = ++run;
     learningNow = true;
     tween(0, way.length - 1, (at) => {
@@ -211,8 +212,10 @@ function build({ read, change, reset, draw }) {
       first.follow(way.slice(0, Math.floor(at) + 1));
       if (at === way.length - 1) [learningNow, hasLearned] = [false, true];
       change({ q: way[Math.floor(at)].map((entry) => Math.round(entry * 1e4) / 1e4) });
+      if (at === way.length - 1 && then) setTimeout(() => mine === run && then(), 1200);
     }, 2500);
-  });
+  };
+  const learning = button("attn-button", `Let it learn to find “${learns}”`, () => learnNow());
   const single = button("attn-button", "One step", () => {
     const { step } = pull(read(), goal);
     moveTo(inside(read().q.map((entry, d) => entry + step[d])));
@@ -236,9 +239,11 @@ function build({ read, change, reset, draw }) {
     panel("Receive. ", [["A square is what a word hands over, its "], ["value", "value"],
       [". It pulls as its weight says."]], third.picture),
   ].slice(0, panes);
+  const open = ({ q }) => q?.length === 2 && q.every(Number.isFinite) && moveTo(inside(q));
   draw(...(more.length ? [box("attn-controls", ...more)] : []), box(`attn-three attn-panes-${panes}`, ...panels), say.row,
-    box("attn-controls", ...(learns ? [learning] : []), reset), ...(puzzle.length ? [task] : []));
+    box("attn-controls", ...(learns ? [learning] : []), ...sending(means, `arrow-${adds}${panes}`, ["q"], open), reset), ...(puzzle.length ? [task] : []));
 
+  if (shows) onceSeen(say.row, () => learnNow(() => moveTo(start.q)));
   const tell = linked ? shareArrow({ linked, read, change, isThere: () => say.row.isConnected }) : () => {};
 
   return (state, before) => {

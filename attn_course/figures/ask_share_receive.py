@@ -44,6 +44,8 @@ class AskShareReceive(Explorable):
         How many of the three pictures are shown, from the first on.
     linked : str
         Figures of a page that have the same word here have the same arrow; "" for none.
+    shows : bool
+        Whether it learns once by itself, when it is seen first, and goes back to where it was.
     """
 
     tokens = Words("n")
@@ -61,6 +63,7 @@ class AskShareReceive(Explorable):
     puzzle = List()
     panes = Int(3)
     linked = Unicode("")
+    shows = Bool(False)
 
     def check(self, state):
         if state["temperature"] <= 0:

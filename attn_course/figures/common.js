@@ -570,7 +570,7 @@ function sending(means, key, names, open) {
     try {
       const given = JSON.parse(decodeURIComponent(location.hash.slice(key.length + 2)));
       const state = Object.fromEntries(names.map((name, i) => [name, given[i]]));
-      requestAnimationFrame(() => means.openSent(state) !== false && means.line.closest(".attn-explorable").scrollIntoView()); // once it is drawn
+      requestAnimationFrame(() => means.openSent(state) !== false && means.root.scrollIntoView()); // once it is drawn
     } catch { /* what is not of this kind is another address */ }
   };
   if (!means.arrives) {
@@ -579,6 +579,16 @@ function sending(means, key, names, open) {
   }
   means.arrives = true;
   return [send];
+}
+
+// Begin once what moves by itself, when it is seen, and never for a reader who asked for less motion.
+function onceSeen(node, begin) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  new IntersectionObserver(([{ isIntersecting }], observer) => {
+    if (!isIntersecting) return;
+    observer.disconnect();
+    begin();
+  }, { threshold: 0.6 }).observe(node);
 }
 
 // Whether two values of a state say the same; most are the same object.
@@ -619,7 +629,7 @@ function figure({ label, fixed = () => [], build }) {
       change(start);
       show();
     });
-    const tools = { start, read, change, reset, draw, addressOf, model, load, ...reporter() };
+    const tools = { root, start, read, change, reset, draw, addressOf, model, load, ...reporter() };
     return follow(model, names, show);
   };
 }
@@ -627,7 +637,7 @@ function figure({ label, fixed = () => [], build }) {
 export {
   alike, arcs, barRow, box, button, bytesOf, caption, choice, chooser, control, cosine, dot, dotInWords,
   drawing, drawnArrow, element, factor, figure, figureRoot, fill, folded, follow, format, gliding, grid, grouped,
-  handle, heading, invitation, keepingFocus, largest, lettering, likeliest, mapTable, movingScene, planeArrow,
+  handle, heading, invitation, keepingFocus, largest, lettering, likeliest, mapTable, movingScene, onceSeen, planeArrow,
   pressable, put, sceneWidth, scrolling, sending, sentence, slice, slider, smallMap, softmax, sum, tableOf, tween, twoPlaces,
   typeset, visible, wordField,
 };

@@ -5,8 +5,11 @@
 import { drawing, format, pressable, put, sum } from "./common.js";
 import { at, rowOf } from "./engines/machine.js";
 
-const WIDE = { width: 640, gutter: 68, pitch: 14, between: 68, inset: 12 };
-const NARROW = { width: 340, gutter: 56, pitch: 16, between: 78, inset: 7 };
+const SIZES = {
+  large: { width: 960, gutter: 76, pitch: 13, between: 58, inset: 12, widest: 160 },
+  wide: { width: 640, gutter: 68, pitch: 14, between: 68, inset: 12, widest: 120 },
+  narrow: { width: 340, gutter: 56, pitch: 16, between: 78, inset: 7, widest: 120 },
+};
 const NARROWEST = 480; // the stage is narrow up to this width, in pixels
 const GAP = 4; // below and above the stream
 const SHARE = 0.72; // of its room, what a vector of the stream takes: those of the MLP are wider
@@ -53,16 +56,16 @@ function floorsOf({ n_layers: nLayers, n_heads: nHeads }) {
 
 // Where everything stands on the stage: how high the window is, and the whole behind it, and a strip for each word of
 // each part of each floor: { floor, part, word, names, x, y, w, high }, y from the top of the whole.
-function loomOf(config, n, wide) {
-  const size = wide ? WIDE : NARROW;
-  const { width, gutter, pitch, between, inset } = size;
+function loomOf(config, n, room) {
+  const size = SIZES[room];
+  const { width, gutter, pitch, between, inset, widest } = size;
   const lines = ({ label, parts }) => (label === "written" ? parts.length : 1); // what heads write stands in lines
   const edge = ({ label }) => (label === "stream" ? GAP : 0);
   const highOf = (floor) => (floor.label === "weights" ? between : pitch * lines(floor));
   const all = (floors) => sum(floors.map((floor) => highOf(floor) + 2 * edge(floor)));
   const floors = floorsOf(config);
   const [whole, window] = [all(floors), all(floorsOf({ ...config, n_layers: 1 }))];
-  const column = (width - gutter) / n, full = Math.min(column - 8, 120);
+  const column = (width - gutter) / n, full = Math.min(column - 8, widest);
   const columns = range(n, (i) => gutter + i * column);
   let below = whole;
   const strips = floors.flatMap((floor, k) => {
@@ -195,9 +198,9 @@ function barOf(word) {
 // The stage of a sentence. `show` draws what has been worked out: { state, done, was, all, byName }, where `was` is the
 // same before the reader's changes, or null, and `all` are the steps of each head; `fly` lets strips fly to what the
 // present step makes, or back; `light` frames the numbers that went into a sum.
-function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
-  const times = timesOf(steps);
-  const first = loomOf(config, tokens.length, true);
+function stageOf({ config, tokens, words, steps, widths, onWord, onStrip, large }) {
+  const times = timesOf(steps), room = large ? "large" : "wide";
+  const first = loomOf(config, tokens.length, room);
   const strips = stripsOf(first, widths, onStrip);
   const { ribbons, dots } = ribbonsOf(strips);
   const ofFloor = first.floors.map((_, floor) => strips.filter((strip) => strip.floor === floor));
@@ -222,13 +225,15 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
 
   // Whether there is room, what is above the window, the floor that the keyboard is at, and what is shown.
   let wide = null, hidden = 0, looked = null, shown = null;
-  const isWide = () => (stage.getBoundingClientRect().width || WIDE.width) > NARROWEST;
+  const isWide = () => (stage.getBoundingClientRect().width || SIZES[room].width) > NARROWEST;
   const madeFloor = () => strips.find(({ names }) => names.includes(steps[0][shown.state.step].shows.at(-1)[0].name)).floor;
   strips.forEach(({ group, floor }) => group.addEventListener("focus", () => {
     if (!group.matches(":focus-visible")) return; // what is pressed must not move away
     looked = floor;
     look();
   }));
+  labels.forEach((node, floor) => node.addEventListener("click", () =>
+    onStrip(ofFloor[floor].find(({ word }) => word === shown.state.token))));
   new ResizeObserver(() => {
     if (wide === null || isWide() === wide) return;
     arrange();
@@ -238,7 +243,7 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip }) {
   // Put everything in its place, for the width there is.
   function arrange() {
     wide = isWide();
-    const loom = loomOf(config, tokens.length, wide);
+    const loom = loomOf(config, tokens.length, wide ? room : "narrow");
     const { width, gutter, columns, full, whole, window } = loom;
     const top = LIKELIEST * BAR + 6;
     put(stage, { viewBox: `0 0 ${width} ${top + window + 26}` });

@@ -3,7 +3,7 @@
 // between threads. A strip opens its numbers: each shows the sum that made it, lights what went in, and can be changed.
 
 import {
-  box, button, choice, chooser, dot, dotInWords, element, factor, figure, folded, format, grid, heading, largest,put, slider, sum, tableOf, wordField,
+  box, button, choice, chooser, dot, dotInWords, element, factor, figure, folded, format, grid, heading, largest, onceSeen, put, sending, slider, sum, tableOf, wordField,
 } from "./common.js";
 import {
   at, KINDS, matrixFrom, matrixOf, passedOn, rowOf, runBack, runMachine, spread, transposed, 
@@ -290,7 +290,7 @@ function inWalk(step, count, backward) {
 }
 
 // The walk through all steps: a slider, a step on or back, and a run that ends by itself.
-function walkOf({ read, change, count, attached }) {
+function walkOf({ read, change, count, attached, pace }) {
   const walked = () => inWalk(read().step, count, read().backward);
   const walkTo = (place) => change({ step: inWalk(place, count, read().backward) });
   let timer = null;
@@ -302,14 +302,15 @@ function walkOf({ read, change, count, attached }) {
   const run = () => {
     if (!attached() || walked() === count - 1) return stop();
     walkTo(walked() + 1);
-    timer = setTimeout(run, 1000);
+    timer = setTimeout(run, pace);
   };
-  const play = button("attn-button", "▶ Run", () => {
+  const start = () => {
     if (timer) return stop();
     play.textContent = "Stop";
     if (walked() === count - 1) walkTo(0);
-    timer = setTimeout(run, 500);
-  });
+    timer = setTimeout(run, pace / 2);
+  };
+  const play = button("attn-button", "▶ Run", start);
   const byHand = (place) => {
     stop();
     walkTo(place);
@@ -326,7 +327,7 @@ function walkOf({ read, change, count, attached }) {
     previous.disabled = place === 0;
     next.disabled = place === count - 1;
   };
-  return { row: box("attn-time", play, previous, time.row, next), set, stop };
+  return { row: box("attn-time", play, previous, time.row, next), play, set, start, stop, byHand: (step) => byHand(inWalk(step, count, read().backward)) };
 }
 
 // The arrays of a step, and after them, backward, the gradients that came to them.
@@ -480,8 +481,19 @@ function magnifierOf({ read, change, explain, line, light }) {
   return { node, open, show, toWord, chosen: () => chosen, opened: () => opened };
 }
 
-function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
-  const { config, words, sentences, tokens } = read();
+// What the address of a run says, and whether it says what this model can do.
+const SENT = ["tokens", "token", "step", "head", "backward", "wanted", "changes"];
+
+function isRun({ tokens, token, step, head, wanted, changes }, { config, words, count, widths }) {
+  const fits = (places) => places.every(([place, most]) => Number.isInteger(place) && place >= 0 && place < most);
+  return tokens.length <= config.n_positions && tokens.every((word) => words.includes(word))
+    && fits([[token, tokens.length], [step, count], [head, config.n_heads], [wanted, words.length]])
+    && changes.every(([name, row, column, number]) => fits([[row, Infinity], [column, widths.get(name) ?? 0]]) && Number.isFinite(number));
+}
+
+function build(means) {
+  const { root, read, change, reset, line, tell, explain, draw, addressOf } = means;
+  const { config, words, sentences, tokens, plays } = read();
   const stepsOfAll = ({ nodes }) => range(config.n_heads, (head) => stepsOf(nodes, config, head));
   const steps = stepsOfAll(work(read()));
   const count = steps[0].length;
@@ -523,13 +535,25 @@ function build({ read, change, reset, line, tell, explain, draw, addressOf }) {
     magnifier.node.scrollIntoView({ block: "nearest" });
   };
   const onWord = (token) => change({ token });
-  const { stage, show, fly, light } = stageOf({ config, tokens, words, steps, widths, onWord, onStrip: openStrip });
-  const walk = walkOf({ read, change, count, attached: () => stage.isConnected });
+  const toStrip = ({ name, word }) => {
+    walk.byHand(times.get(name).born);
+    change({ token: word });
+  };
+  const onStrip = plays ? toStrip : openStrip;
+  const { stage, show, fly, light } = stageOf({ config, tokens, words, steps, widths, onWord, onStrip, large: plays });
+  const walk = walkOf({ read, change, count, attached: () => stage.isConnected, pace: plays ? 400 : 1000 });
   const magnifier = magnifierOf({ read, change, explain, line, light });
-  const fold = folded("The numbers, and a sentence of your own", magnifier.node, box("attn-controls", own, reset));
+  const open = (sent) => isRun(sent, { ...read(), count, widths }) && change(sent);
+  const fold = folded("The numbers, and a sentence of your own", magnifier.node,
+    box("attn-controls", own, ...sending(means, "loom", SENT, open), reset));
   fold.addEventListener("toggle", magnifier.toWord);
-  draw(box("attn-controls", sentence.row, wanted.row), way.row, outcome, stage, walk.row,
-    element("p", { className: "attn-step", "aria-live": "polite" }, title, " ", text), fold);
+  const told = element("p", { className: "attn-step", "aria-live": plays ? "off" : "polite" }, title, " ", text);
+  if (plays) {
+    draw(outcome, stage, box("attn-time", walk.play, told));
+    root.classList.add("attn-poster");
+    stage.addEventListener("pointerdown", walk.stop);
+    onceSeen(stage, walk.start);
+  } else draw(box("attn-controls", sentence.row, wanted.row), way.row, outcome, stage, walk.row, told, fold);
 
   return (state) => {
     const from = shown?.state;

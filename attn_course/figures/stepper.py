@@ -47,6 +47,8 @@ class SentenceStepper(Explorable):
     changes : list of (str, int, int, float)
         Numbers that are set, whatever comes to stand there: the name of an array, as "layer 1, head 1: Q" or
         "layer 1 / attention / W_Q / 0", a row, a column, and the number.
+    plays : bool
+        Whether it runs once by itself, as large as a title, and shows no numbers.
     """
 
     params = traitlets.Dict()
@@ -60,6 +62,7 @@ class SentenceStepper(Explorable):
     backward = traitlets.Bool(False)
     wanted = Place("n_words")
     changes = traitlets.List()
+    plays = traitlets.Bool(False)
 
     def __init__(self, params, config, words, sentences, **kwargs):
         tokens = kwargs.setdefault("tokens", sentences[0].split())
