@@ -72,6 +72,7 @@ def one_of_each():
             *np.random.default_rng(12).normal(size=(1, 3, 2)),
             *np.random.default_rng(13).normal(size=(2, 3, 2, 2)),
         ),
+        "head_game": figures.HeadGame(read_measured("smollm2_wall")),
         "mask": figures.MaskExplorer(SENTENCE, rng.normal(size=(5, 5)), causal_mask(5)),
         "parameters": figures.ParameterCounter(GPT3, "175B"),
         "press_train": figures.PressTrain(steps=20),
@@ -124,6 +125,14 @@ MOVES = {
         (key, "temperature", "ArrowRight"),
         (key, "added to every score", "End"),
         (words, "the new extraordinary-fox"),
+    ],
+    "head_game": [
+        (press, "It looks at the token before"),
+        (press, "Next head"),
+        (press, "It does none of the three"),
+        *[(press, name) for name in ("Next head", "It rests on the first token") * 8],
+        (press, "How many were known?"),
+        (press, "Ten others"),
     ],
     "ask_share_receive": [
         (hold, "The question of it", "ArrowRight"),

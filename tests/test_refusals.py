@@ -84,6 +84,8 @@ REFUSED = [  # a figure, what it is to change to, and what it says
     ("stepper", {"params": PARAMS}, "layer 2 / mlp / b_1 needs finite numbers, but has NaN"),
     ("parameters", {"gated": True}, "a gated MLP has no biases, but biases and gated are both True"),
     ("parameters", {"n_key_heads": 5}, "n_key_heads must divide n_heads, 96, but is 5"),
+    ("head_game", {"round": 4}, "round must be from 0 to 3, but is 4"),
+    ("head_game", {"seen": 1}, "seen must be from 0 to 0, but is 1"),
     ("wire", {"other": "France"}, "two of France, Italy, Japan, Germany, Russia, Greece are compared, but these are"),
     ("wire", {"head": "L31H1"}, "heads are L1H1 to L30H9, but there is L31H1"),
     ("library_answers", {"go": 3}, "go must be from 0 to 2, but is 3"),

@@ -14,6 +14,7 @@ from attn_course.figures.cost import CostExplorer as CostExplorer
 from attn_course.figures.gauge import GaugeExplorer as GaugeExplorer
 from attn_course.figures.guess import Guess as Guess
 from attn_course.figures.guess import answer_to as answer_to
+from attn_course.figures.head_game import HeadGame as HeadGame
 from attn_course.figures.joined import FOLDER as FOLDER
 from attn_course.figures.joined import joined as joined
 from attn_course.figures.joined import read_source as read_source

@@ -104,7 +104,9 @@ function build(means) {
   swap.hidden = other === undefined || other < 0;
   const hide = control("checkbox", { checked: Boolean(means.hides) }); // and so in the next sentence
   const without = element("label", { className: "attn-without" }, hide, element("span", {}, "without the first word"));
-  const drawWall = () => wall.draw(hide.checked ? patterns.map((rows) => rows.map(([, ...rest]) => [0, ...rest])) : patterns);
+  // All windows; where a word is pointed at, its row stands out in each.
+  const drawWall = (asks) => wall.draw(patterns.map((rows) => rows.map((row, i) => row.map((weight, j) =>
+    (hide.checked && j === 0 ? 0 : asks === undefined || asks === i ? weight : weight / 4)))));
   hide.addEventListener("change", () => {
     means.hides = hide.checked;
     drawWall();
@@ -113,6 +115,10 @@ function build(means) {
   const text = arcsOver(tokens, (i) => change({ token: i }));
   const wall = wallOf(heads.length, (head) => change({ head }), perLayer);
   drawWall();
+  [...text.row.querySelectorAll("label")].forEach((label, i) => {
+    label.addEventListener("pointerenter", () => drawWall(i));
+    label.addEventListener("pointerleave", () => drawWall());
+  });
   draw(sentences.row, problem, looks.row, works.row, told, given, text.scroll, line, box("attn-controls", without, swap), wall.table, wall.numbers,
     box("attn-controls", ...sending(means, "wall", ["sentence", "head", "look", "work", "token"], open), reset));
 
