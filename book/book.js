@@ -21,26 +21,11 @@ try {
 
 // Its search has a name that does not say what stands on it, and its logo is no landmark.
 document.addEventListener("DOMContentLoaded", () => {
-  // Search shows a passage of each page it finds, which it may not fetch where the book is opened from a file.
-  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   document.querySelector(".search-button-field")?.removeAttribute("aria-label");
   const logo = document.querySelector(".sidebar-primary-item:has(> .navbar-brand)");
   logo?.setAttribute("role", "navigation");
   logo?.setAttribute("aria-label", "Title page");
 });
-
-// Search calls what it has from the index by its page alone; here it is called by its section too, as all else.
-addEventListener("DOMContentLoaded", () => {
-  if (typeof Scorer === "undefined") return; // not the page of the search
-  Scorer.score = (result) => {
-    const { alltitles, docnames, titles } = Search._index;
-    const page = docnames.indexOf(result[0]);
-    const isHere = ([file, id]) => file === page && `#${id}` === result[2];
-    const section = Object.keys(alltitles).find((title) => alltitles[title].some(isHere));
-    if (section) result[1] = `${titles[page]} > ${section}`;
-    return result[4];
-  };
-}, true); // before the search begins
 
 // What stands after a guess is not shown until the guess is there to be made; if it never comes, all is shown.
 if (localStorage.getItem("attention-worked-out: show all") !== "yes") {

@@ -33,6 +33,16 @@ SEARCH = (
 )
 
 
+SECTIONS = {  # what is asked for in other words than the book's: one of the first three leads to this page
+    "linear attention recall width": "chapters/in_its_place.html",
+    "network browser stored model download": "chapters/try_it.html",
+    "llama.cpp": "chapters/try_it.html",
+    "test my own attention": "chapters/test_your_own.html",
+    "mask 0 and 1": "chapters/glossary.html",
+    "Let it learn to find": "chapters/13_learning_to_attend.html",  # on a button
+}
+
+
 @pytest.fixture(scope="module")
 def found(book, browser):
     """Ask the page of the search, opened as a file, and return where its results lead, the first one first."""
@@ -45,6 +55,21 @@ def found(book, browser):
 @pytest.mark.parametrize("typed", WORDS)
 def test_a_word_leads_first_to_where_the_book_explains_it(found, typed):
     assert found(typed)[0] == f"{GLOSSARY}#{WORDS[typed]}"
+
+
+@pytest.mark.parametrize("typed", SECTIONS)
+def test_other_words_lead_to_a_section_that_speaks_of_them(found, typed):
+    assert any(place.startswith(SECTIONS[typed]) for place in found(typed)[:3]), found(typed)[:3]
+
+
+def test_from_a_folder_each_result_names_its_section_and_shows_its_prose(book, browser):
+    page = browser.new_page()
+    page.goto(f"{book.as_uri()}/search.html?q=llama.cpp")
+    first = page.locator("#search-results li").first
+    assert first.locator("a").inner_text() == "Try it: a model reads your sentence > What it is"
+    assert "llama.cpp runs the same file" in first.inner_text()
+    assert "import " not in page.locator("#search-results").inner_text()
+    page.close()
 
 
 def test_each_term_and_each_word_of_the_tables_leads_first_to_its_entry_or_to_where_its_row_leads(found, book):
