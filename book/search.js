@@ -13,8 +13,8 @@ function stemsOf(text) {
   });
 }
 
-const counted = SECTIONS.map(([, , title, prose, buttons]) => {
-  const counts = new Map(), words = [...stemsOf(title), ...stemsOf(title), ...stemsOf(title), ...stemsOf(prose), ...stemsOf(buttons)];
+const counted = SECTIONS.map(([, , title, prose, beside]) => {
+  const counts = new Map(), words = [...stemsOf(title), ...stemsOf(title), ...stemsOf(title), ...stemsOf(prose), ...stemsOf(beside)];
   words.forEach((word) => counts.set(word, (counts.get(word) ?? 0) + 1));
   return { counts, length: words.length };
 });

@@ -17,12 +17,15 @@ BUTTON = re.compile(r'button\("attn-button", [`"]([^`"$]{3,})[`"]')
 SCRIPT = '<script src="_static/sections.js"></script>'
 
 
+def own_parts(section):
+    return [part for part in section.children if not isinstance(part, (nodes.section, nodes.title))]
+
+
 def prose_of(section):
-    """Return the text of a section without its sections, its cells and other code."""
-    own = [part for part in section.children if not isinstance(part, (nodes.section, nodes.title))]
+    """Return the text of a section without its sections, its cells, its formulas and other code."""
     told = [
         text.parent
-        for part in own
+        for part in own_parts(section)
         for text in part.findall(nodes.Text)
         if not any(
             isinstance(above, (nodes.container, nodes.literal_block, nodes.math_block, nodes.raw))
@@ -54,12 +57,14 @@ def buttons_of(html):
 
 
 def sections_of(docname, doctree, html):
-    """Yield page, anchor, title, prose and buttons of each section; the first stands for its page."""
+    """Yield page, anchor, title, prose, and buttons and formulas of each section; the first stands for its page."""
     buttons = buttons_of(html)
     for section in doctree.findall(nodes.section):
         own = section["ids"][0]
         anchor = "" if isinstance(section.parent, nodes.document) else f"#{own}"
-        yield [docname, anchor, section.next_node(nodes.title).astext(), prose_of(section), buttons.get(own, "")]
+        formulas = [math.astext() for part in own_parts(section) for math in part.findall(nodes.math_block)]
+        beside = " ".join([buttons.get(own, ""), *formulas])
+        yield [docname, anchor, section.next_node(nodes.title).astext(), prose_of(section), beside]
 
 
 def write_sections(app, exception):
