@@ -35,9 +35,9 @@ class NotOffered(Exception):
     """The function has no such option."""
 
 
-def question(function):
+def question(function, questions=QUESTIONS):
     """Enter a question under its name, with its docstring: the question in words, and what makes answers equal."""
-    QUESTIONS[function.__name__.replace("_", " ")] = function, *inspect.getdoc(function).splitlines()
+    questions[function.__name__.replace("_", " ")] = function, *inspect.getdoc(function).splitlines()
     return function
 
 
@@ -56,23 +56,33 @@ def ask(attend, names=()):
         The answer to each question: "not offered" where the function does not take the option, "refused: " and the
         first line of its error where it does not take the input.
     """
-    options, hides = inspect.signature(attend).parameters, False
+    attend_or_say_so, hides = offered(attend), False
 
     def run(Q, K, V, **given):
-        for name in given:
-            if name not in options:
-                raise NotOffered
-        if hides and "mask" in given and given["mask"].dtype == bool:
+        if hides and given.get("mask", Q).dtype == bool:
             given["mask"] = ~given["mask"]
-        return attend(Q, K, V, **given)
+        return attend_or_say_so(Q, K, V, **given)
 
-    run.bias = "bias" if "bias" in options else "mask"
-    hides = _answer(true_in_a_mask, run) == "is hidden"
-    answers = {name: _answer(QUESTIONS[name][0], run) for name in names or QUESTIONS}
+    run.bias = "bias" if "bias" in inspect.signature(attend).parameters else "mask"
+    hides = answer(true_in_a_mask, run) == "is hidden"
+    answers = {name: answer(QUESTIONS[name][0], run) for name in names or QUESTIONS}
     return answers | ({"true in a mask": "is hidden"} if hides and "true in a mask" in answers else {})
 
 
-def _answer(function, run):
+def offered(function):
+    """Return a function that says so if it is given an option that its signature does not have."""
+    options = inspect.signature(function).parameters
+
+    def run(*arrays, **given):
+        if not options.keys() >= given.keys():
+            raise NotOffered
+        return function(*arrays, **given)
+
+    return run
+
+
+def answer(function, run):
+    """Return what a question finds out, or why there is nothing to be found out."""
     try:
         with np.errstate(all="ignore"):
             return function(run)

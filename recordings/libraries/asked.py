@@ -1,4 +1,4 @@
-"""Run in the environment of an adapter: asked.py CONVENTIONS ADAPTER [FUNCTION]."""
+"""Run in the environment of an adapter: asked.py CONVENTIONS QUESTIONS ADAPTER [FUNCTION]."""
 
 import importlib.metadata
 import importlib.util
@@ -32,10 +32,11 @@ def version_of(function, pins):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(Path(__file__).parent))  # what adapters share
-    conventions, adapter = load(sys.argv[1]), load(sys.argv[2])
-    if len(sys.argv) == 3:
+    sys.modules["attn_course.conventions"] = load(sys.argv[1])  # which needs NumPy alone, and not its package
+    questions, adapter = load(sys.argv[2]), load(sys.argv[3])
+    if len(sys.argv) == 4:
         said = {name: version_of(name, adapter.PINS) for name in adapter.FUNCTIONS}
     else:
-        answers = conventions.ask(adapter.FUNCTIONS[sys.argv[3]])
+        answers = questions.ask(adapter.FUNCTIONS[sys.argv[4]])
         said = {name: plain(answer) for name, answer in answers.items()}
     print(json.dumps(said, ensure_ascii=False))
