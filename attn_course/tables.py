@@ -52,3 +52,17 @@ def kept_together(text):
     ['0.42\\xa0±\\xa00.01', '[0.40,\\xa00.44],', '3\\xa0to\\xa05']
     """
     return ONE_PIECE.sub(lambda piece: piece[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+
+
+def by_answer(recording, question):
+    """Return a table of the answers that functions of libraries gave to a question, those first that are given most."""
+    groups = {}
+    for run in recording["runs"]:
+        groups.setdefault(run["answers"][question].split(":")[0], []).append(run["name"])
+    asked = sorted(groups.items(), key=lambda row: -len(row[1]))
+    rows = []
+    for told, names in asked:
+        packages = list(dict.fromkeys(name.split()[0] for name in names))
+        if told != "not offered":
+            rows.append([told, str(len(names)), ", ".join(packages[:5]) + (" …" if packages[5:] else "")])
+    return Table(["answer", "rows", "of these packages"], rows)
