@@ -10,7 +10,9 @@ import { headOf, MANY, placeOf, restOf, wallOf, waysOf, workOf, WORKS } from "./
 import { doing, LISTS, nextBars, onceThere, ownText, quoted, tokenStrip } from "./tokens.js";
 
 const TURN = 60; // tokens that are written in one go
-const PART = 2 ** 21; // bytes of a file that are read at a time
+const PART = 3 * 2 ** 20; // bytes of a file that are read at a time, as in smollm2_reader.py
+const DIGITS = new Uint8Array(128); // of base64, by letter
+[..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((letter, digit) => (DIGITS[letter.charCodeAt(0)] = digit));
 const DONE = { off: "writes nothing", itself: "looks only at itself", exchanged: "hands over what it mixes in the second text" };
 const LOOKS = { see: "Look", rest: "Who rests?", work: "Whose work can you see?", exchange: "Exchange each" };
 const COLOURS = { surprise: "how surprising each token was", weights: "where the head looks" };
@@ -36,6 +38,19 @@ function startWorker(source) {
   });
 }
 
+// The bytes that the script of a part holds in a comment: of a text there, the browser would make a copy. `room` holds first
+// its letters, then what they say, part after part, for browsers may look long after the last one for what is left behind.
+function bytesIn(script, room) {
+  const text = String(script).slice("() => {/*".length, -"*/}".length), bytes = new Uint8Array(room);
+  new TextEncoder().encodeInto(text, bytes);
+  let size = 0;
+  for (let i = 0; i < text.length; i += 4) {
+    const four = (DIGITS[bytes[i]] << 18) | (DIGITS[bytes[i + 1]] << 12) | (DIGITS[bytes[i + 2]] << 6) | DIGITS[bytes[i + 3]];
+    for (let shift = 16; shift >= 0; shift -= 8) bytes[size++] = four >> shift;
+  }
+  return bytes.subarray(0, size - text.endsWith("=") - text.endsWith("=="));
+}
+
 // The file from where this browser keeps it, if it does.
 async function kept(use) {
   try {
@@ -49,26 +64,31 @@ async function kept(use) {
 // What was kept of another file, or does not do, is forgotten.
 async function bringModel(load, file, onProgress) {
   const { source, wasm, size, parts } = window.attnSmollm2;
-  const ask = startWorker(source);
+  const ask = startWorker(source), keeps = await kept(() => true);
   const known = file ? null : await kept(async (store) => (await store.match("smollm2"))?.blob() ?? null);
-  const old = file ?? (known && (!parts || known.size === size) ? known : null);
+  const old = file ?? (known && (!parts || known.size === size) ? known : null), came = old ? [old] : [];
   if (!old && !parts) throw Error("This copy of the book does not hold the model. Choose its file.");
   try {
     await ask("begin", { wasm: bytesOf(wasm), size: old ? old.size : size });
-    const give = async (given, moved) => onProgress((await ask("part", given, moved)).come);
-    if (old) for (let at = 0; at < old.size; at += PART) {
-      const bytes = new Uint8Array(await old.slice(at, at + PART).arrayBuffer());
-      await give({ bytes }, [bytes.buffer]);
-    } else for (let part = 0; part < parts; part++) {
+    const give = async (bytes) => {
+      const said = await ask("part", { bytes }, [bytes.buffer]);
+      onProgress(said.come);
+      return said.bytes.buffer;
+    };
+    if (old) for (let at = 0; at < old.size; at += PART) await give(new Uint8Array(await old.slice(at, at + PART).arrayBuffer()));
+    else for (let part = 0, room = new ArrayBuffer((PART / 3) * 4); part < parts; part++) {
       await load(`smollm2/${part}.js`);
-      await give({ text: window.attnSmollm2.part });
+      const bytes = bytesIn(window.attnSmollm2.part, room);
+      window.attnSmollm2.part = null; // or the last one would stay
+      if (keeps) came.push(new Blob([bytes]));
+      room = await give(bytes);
     }
     await ask("end");
   } catch (error) {
     if (known) await kept((store) => store.delete("smollm2"));
     throw error;
   }
-  if (!known || known !== old) kept(async (store) => store.put("smollm2", new Response(new Blob([(await ask("file")).bytes]))));
+  if (!known || known !== old) kept((store) => store.put("smollm2", new Response(new Blob(came))));
   worker = ask;
 }
 

@@ -17,7 +17,7 @@ from attn_course.figures.joined import FOLDER, joined
 from attn_course.figures.novel_reader import first_read
 from attn_course.smollm2 import HEADS, QUESTION, model_file, read_smollm2
 
-PART = 3 * 2**19  # bytes of the model's file in a script
+PART = 3 * 2**20  # bytes of the model's file in a script, as in smollm2_reader.js; Chromium holds on to smaller ones
 WINDOW, BEST = 32, 8  # as in smollm2.js
 DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
@@ -35,7 +35,7 @@ def smollm2_scripts(shorten):
     content = file.read_bytes() if file else b""
     for number, at in enumerate(range(0, size, PART)):
         part = base64.b64encode(content[at : at + PART]).decode()
-        yield f"smollm2/{number}.js", f'window.attnSmollm2.part = "{part}";\n'
+        yield f"smollm2/{number}.js", f"window.attnSmollm2.part = () => {{/*{part}*/}};\n"
 
 
 class SmolLM2Reader(Explorable):

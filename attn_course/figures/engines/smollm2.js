@@ -7,7 +7,7 @@ const MOST_READ = 128; // tokens of one text
 const CAREFUL = 32; // as many tokens at once are multiplied without rounding
 const BEST = 8; // next tokens that are told
 const WINDOW = 32; // tokens whose weights are shown, the last ones
-const ROOM = 62e6; // bytes beside the file
+const ROOM = 22e6; // bytes beside the file
 const QUESTION = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
   + "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"; // as attn_course.smollm2 has it
 // The values of a GGUF file, by number; 8 is a text, 9 a list.
@@ -21,14 +21,18 @@ const MATRICES = { // their names here, and how many entries they take and give
   ffn_gate: ["W1", 576, 1536], ffn_up: ["W3", 576, 1536], ffn_down: ["W2", 1536, 576],
 };
 
+// UTF-8 as a text. What a TextDecoder returns lies outside of the heap, with more about it than it is long: for 100,000
+// words and joins some 15 MB.
+const textOf = (bytes) => decodeURIComponent(Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, 0)}`).join(""));
+
 // What a GGUF file says, and where its arrays begin. One that ends before that is no whole file.
 function readGguf(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), letters = new TextDecoder();
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   const take = (size) => (at += size) - size;
   const value = (type) => {
     const of = type === 9 && u32(), length = (type === 8 || type === 9) && value(10);
-    if (type === 8) return letters.decode(bytes.slice(at, take(length) + length));
+    if (type === 8) return textOf(bytes.subarray(at, take(length) + length));
     if (type === 9) return Array.from({ length }, () => value(of));
     return Number(view[`get${TYPES[type]}`](take(TYPES[type].match(/\d+/) / 8), true));
   };
@@ -79,7 +83,7 @@ function byteTokenizer(said) {
   return { encode, decode };
 }
 
-// The model, whose file has been put into the memory of smollm2.wasm from `file` on; `free` is where that ends.
+// The model, whose file has been put into the memory of smollm2.wasm from `file` on.
 function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const { said, arrays, start } = readGguf(new Uint8Array(memory.buffer, file, size));
   const own = (name) => said[`llama.${name}`];
@@ -91,13 +95,14 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const odd = (name, is = "missing") => Error(`${name} is ${is}, and not as in SmolLM2-135M.`);
   for (const [name, number] of Object.entries(COMPUTED)) if ((said[name] ?? number) !== number) throw odd(name, said[name]);
   const dk = d / H, wide = G * dk, vocabulary = said["tokenizer.ggml.tokens"].length;
-  let free = Math.ceil((file + size) / 64) * 64;
+  let free = file; // what the file says of itself has been read, and makes room
   const room = (count) => {
+    if (free < file + start && free + 4 * count > file + start) free = Math.ceil((file + size) / 64) * 64;
     const floats = new Float32Array(memory.buffer, free, count);
     free += Math.ceil(count / 16) * 64;
     return floats;
   };
-  const left = new Set(Object.keys(arrays));
+  const left = new Set(Object.keys(arrays)), logits = room(4 * vocabulary), lost = [room(4 * vocabulary)];
   const place = (module, types, wanted) => {
     const name = `${module}.weight`, { shape, type, place: at } = arrays[name] ?? {};
     if (String(shape) !== String(wanted) || !types[type]) throw odd(name, shape && `${shape} of type ${type}`);
@@ -118,10 +123,10 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const last = gain("output_norm"), embedding = matrix("token_embd", d, vocabulary, { 8: 34 / 32 });
   if (left.size) throw odd([...left][0], "there");
   const [X, N, Q, M] = Array.from({ length: 4 }, () => room(MOST_READ * d));
-  const [A, B] = [room(MOST_READ * ff), room(MOST_READ * ff)], logits = room(4 * vocabulary), line = room(MOST_READ);
+  const [A, B] = [room(MOST_READ * ff), room(MOST_READ * ff)], line = room(MOST_READ);
   const packs = room((MOST_READ * ff) / 2), scales = room((MOST_READ * ff) / 32), totals = room((MOST_READ * ff) / 32);
   const whole = new Int16Array(memory.buffer, packs.byteOffset, MOST_READ * ff), rest = room(CAREFUL * ff);
-  const lost = [room(4 * vocabulary), room(CAREFUL * ff), room(CAREFUL * ff)];
+  lost.push(room(CAREFUL * ff), room(CAREFUL * ff));
   const turns = Array.from({ length: MOST_READ }, (_, t) => Array.from({ length: dk / 2 }, (_, i) => {
     const angle = t * (own("rope.freq_base") ?? 10000) ** ((-2 * i) / dk);
     return [Math.cos(angle), Math.sin(angle)];
@@ -357,12 +362,6 @@ function answer(model, { readAll, handedBy, given, exchangeEach }, { text, quest
   };
 }
 
-function bytesFrom(base64) {
-  const letters = atob(base64), bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  return bytes;
-}
-
 // The life of the worker: it is told how large the file is and given its parts, and then asked.
 let parts = null, model = null, texts = null;
 const steps = {
@@ -377,11 +376,11 @@ const steps = {
     const { instance } = await WebAssembly.instantiate(wasm, { env: { memory } });
     parts = { exports: instance.exports, memory, size, file: Math.ceil(instance.exports.__heap_base.value / 64) * 64, come: 0 };
   },
-  part({ text, bytes = bytesFrom(text) }) {
+  part({ bytes }) {
     if (parts.come + bytes.length > parts.size) throw Error("The file is longer than it should be.");
     new Uint8Array(parts.memory.buffer).set(bytes, parts.file + parts.come);
     parts.come += bytes.length;
-    return { come: parts.come / parts.size };
+    return { come: parts.come / parts.size, bytes };
   },
   end() {
     if (parts.come < parts.size) throw Error("The file is not whole.");
@@ -389,7 +388,6 @@ const steps = {
     model = engine(exports, memory, file, size);
     texts = reader(model);
   },
-  file: () => ({ bytes: new Uint8Array(parts.memory.buffer, parts.file, parts.size).slice() }),
   ask: (asked) => answer(model, texts, asked),
 };
 
