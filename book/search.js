@@ -4,6 +4,8 @@
 
 const [SATURATION, LENGTH, BEST, MOST] = [1.2, 0.75, 10, 20]; // Sphinx gives a title 15
 
+const ASKING = ["what", "how", "why", "which", "who", "when", "do", "doe", "can"]; // words that no section is about
+
 const stemmer = new Stemmer(), stems = new Map();
 
 function stemsOf(text) {
@@ -29,7 +31,11 @@ function scoresOf(terms) {
       return score + (rarity * count * (SATURATION + 1)) / (count + SATURATION * (1 - LENGTH + (LENGTH * length) / middle));
     });
   }, counted.map(() => 0));
-  return found.map((score, i) => (SECTIONS[i][0].endsWith("references") ? score / 2 : score)); // titles of others' papers
+  return found.map((score, i) => {
+    const [page, , title] = SECTIONS[i], named = stemsOf(title);
+    if (page.endsWith("glossary") && named.join() === terms.join()) return 2 * Math.max(...found);
+    return page.endsWith("references") ? score / 2 : score; // titles of others' papers
+  });
 }
 
 // What a section says about the words, around the first of them.
@@ -46,7 +52,7 @@ const pageOf = ([page]) => SECTIONS.find(([other]) => other === page)[2];
 let asked = [];
 
 Search.performTermsSearch = (searchTerms, excludedTerms) => {
-  asked = [...searchTerms];
+  asked = [...searchTerms].filter((term, _, all) => all.length === 1 || !ASKING.includes(term));
   const excluded = [...excludedTerms], scores = scoresOf(asked), best = Math.max(...scores);
   const places = scores.map((_, i) => i).filter((i) => scores[i] > 0 && !excluded.some((term) => counted[i].counts.has(term)));
   return places.sort((a, b) => scores[b] - scores[a]).slice(0, MOST)

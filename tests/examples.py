@@ -130,8 +130,8 @@ MOVES = {
         (press, "It looks at the token before"),
         (press, "Next head"),
         (press, "It does none of the three"),
-        *[(press, name) for name in ("Next head", "It rests on the first token") * 8],
-        (press, "How many were known?"),
+        *[(press, name) for name in ("Next head", "It rests on the first token, whatever comes") * 8],
+        (press, "See all ten"),
         (press, "Ten others"),
     ],
     "ask_share_receive": [

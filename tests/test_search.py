@@ -8,6 +8,7 @@ from bs4 import BeautifulSoup
 
 GLOSSARY = "chapters/glossary.html"
 WORDS = {  # what is typed, and its entry in the glossary
+    "what is a head": "head",
     "attention weights": "weight",
     "byte pair encoding": "byte-pair-encoding",
     "decoder-only": "decoder",

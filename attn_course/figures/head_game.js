@@ -6,8 +6,8 @@ import {
 } from "./common.js";
 
 const ANSWERS = {
-  first: "rests on the first token", before: "looks at the token before",
-  again: "goes back to where the same word came before, or to what followed it", none: "does none of the three",
+  first: "rests on the first token, whatever comes", before: "looks at the token before",
+  again: "goes back where a word comes again, to it or to what followed it", none: "does none of the three",
 };
 const SHARES = ["the first token", "the token before", "the word again"];
 const A_ROUND = 10;
@@ -50,17 +50,20 @@ function build(means) {
   const nRounds = cases.length / A_ROUND;
   const open = ({ round }) => Number.isInteger(round) && round >= 0 && round < nRounds && change({ round, said: [], seen: 0 });
   const pattern = patternOf(), sentence = caption(""), squares = element("p", { className: "attn-squares", "aria-hidden": "true" });
-  const answers = Object.entries(ANSWERS).map(([kind, told]) =>
-    button("attn-button", `It ${told}`, () => change({ said: [...read().said, kind] })));
-  const asked = box("attn-controls", ...answers);
+  const answers = Object.entries(ANSWERS).map(([kind, told]) => {
+    const press = button("attn-button", `It ${told}`, () => change({ said: [...read().said, kind] }));
+    return { kind, told, press };
+  });
+  const asked = box("attn-controls", ...answers.map(({ press }) => press));
   const bars = SHARES.map((told) => barRow("attn-nexts", element("span", {}, told)));
-  const found = box("attn-bars", ...bars.map((bar) => bar.row));
+  const found = box("attn-bars", ...bars.map((bar) => bar.row),
+    caption(`A bar is its mean weight in ${nSentences} sentences, the mark that in this one. The third is of words that come again.`));
   const next = button("attn-button", "Next head", () => change({ seen: read().said.length }));
   const again = button("attn-button", "Ten others", () => change({ round: (read().round + 1) % nRounds, said: [], seen: 0 }));
-  const result = element("p", { className: "attn-step-title" });
-  const atTheEnd = [result, again, ...sending(means, "heads", ["round"], open)];
-  const one = box("attn-game", pattern.scene, box("", sentence, asked, found, next));
-  draw(squares, line, one, result, box("attn-controls", ...atTheEnd.slice(1), reset));
+  const result = element("p", { className: "attn-step-title" }), list = element("ol");
+  const atTheEnd = [result, list, again, ...sending(means, "heads", ["round"], open)];
+  const one = box("attn-game", pattern.scene, box("", sentence, asked, next, found));
+  draw(squares, line, one, result, list, box("attn-controls", ...atTheEnd.slice(2), reset));
 
   return ({ round, said, seen }) => {
     const heads = cases.slice(A_ROUND * round, A_ROUND * (round + 1)), known = said.map((kind, i) => kind === heads[i].kind);
@@ -71,15 +74,20 @@ function build(means) {
     result.textContent = isOver ? lineOf(known) : "";
     pattern.set(rowsOf(now, levels), now.tokens);
     sentence.textContent = `A row asks, a column is looked at: “${now.tokens.join("")}”`;
-    asked.hidden = isSaid;
+    answers.forEach(({ kind, told, press }) => {
+      press.textContent = `${isSaid && kind === now.kind ? "✓ " : isSaid && kind === said[seen] ? "✗ " : ""}It ${told}`;
+      press.disabled = isSaid;
+    });
+    list.replaceChildren(...(isOver ? heads.map(({ head, kind }, i) =>
+      element("li", {}, `${head} ${ANSWERS[kind]}${known[i] ? "" : `; you said: it ${ANSWERS[said[i]]}`}.`)) : []));
     found.hidden = next.hidden = !isSaid;
-    next.textContent = seen + 1 === A_ROUND ? "How many were known?" : "Next head";
+    next.textContent = seen + 1 === A_ROUND ? "See all ten" : "Next head";
     bars.forEach((bar, i) => {
       bar.set(now.mean[i], `${format(now.mean[i])}, here ${format(now.here[i])}`);
       bar.showBefore(now.here[i]);
     });
-    tell(isOver ? "The line below is yours to send." : isSaid
-      ? `${known[seen] ? "Yes" : "No"}: over ${nSentences} sentences head ${now.head} ${ANSWERS[now.kind]}. A bar is a mean weight there, its mark that in this sentence; “the word again” is of words that come again.`
+    tell(isOver ? "The line below is yours to send. Whoever gives the same answer ten times knows two or three." : isSaid
+      ? `${known[seen] ? "Yes" : "No"}. In ${nSentences} sentences head ${now.head} ${ANSWERS[now.kind]}.`
       : `Head ${seen + 1} of ${A_ROUND}. What does it do, in this sentence and in others?`);
   };
 }

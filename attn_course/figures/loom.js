@@ -206,7 +206,8 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip, large 
   const ofFloor = first.floors.map((_, floor) => strips.filter((strip) => strip.floor === floor));
   const streams = first.floors.flatMap(({ label, parts }, floor) => (label === "stream" ? [{ floor, name: parts[0].at(-1) }] : []));
   const threads = streams.flatMap((_, k) => tokens.map((_token, word) => ({ k, word, node: drawing("line", { class: "attn-thread" }) })));
-  const labels = first.floors.map(({ label, role }) => drawing("text", { class: `attn-floor attn-${role}` }, label));
+  const labels = first.floors.map(({ label, role }) =>
+    drawing("text", { class: `attn-floor attn-${role}` }, (large && label.length === 1 && role) || label));
   const feet = tokens.map((token, word) => {
     const name = drawing("text", { "text-anchor": "middle", y: 18 }, token);
     return { name, word, group: pressedMarks("attn-foot", () => onWord(word), name) };
@@ -376,7 +377,7 @@ function stageOf({ config, tokens, words, steps, widths, onWord, onStrip, large 
       const rank = order.indexOf(i);
       const [share, old] = [done.shares[i], was?.shares[i] ?? 0];
       group.style.transform = moved(0, 3 + BAR * Math.min(rank, LIKELIEST - 1));
-      group.style.opacity = Number(rank < LIKELIEST);
+      group.style.opacity = Number(rank < LIKELIEST && (!large || shown.state.step === steps[0].length - 1)); // there at last
       bar.style.transform = `${moved(from, 0)} scale(${share}, 1)`;
       put(ghost, { width: full * old });
       number.textContent = format(share, 3) + (backward && i === wanted ? ` right, loss ${format(done.loss)}` : "");

@@ -3,7 +3,7 @@
 // between threads. A strip opens its numbers: each shows the sum that made it, lights what went in, and can be changed.
 
 import {
-  box, button, choice, chooser, dot, dotInWords, element, factor, figure, folded, format, grid, heading, largest, onceSeen, put, sending, slider, sum, tableOf, wordField,
+  box, button, caption, choice, chooser, dot, dotInWords, element, factor, figure, folded, format, grid, heading, largest, onceSeen, put, sending, slider, sum, tableOf, wordField,
 } from "./common.js";
 import {
   at, KINDS, matrixFrom, matrixOf, passedOn, rowOf, runBack, runMachine, spread, transposed, 
@@ -298,6 +298,7 @@ function walkOf({ read, change, count, attached, pace }) {
     clearTimeout(timer);
     timer = null;
     play.textContent = "▶ Run";
+    play.classList.remove("attn-running");
   };
   const run = () => {
     if (!attached() || walked() === count - 1) return stop();
@@ -307,6 +308,7 @@ function walkOf({ read, change, count, attached, pace }) {
   const start = () => {
     if (timer) return stop();
     play.textContent = "Stop";
+    play.classList.add("attn-running");
     if (walked() === count - 1) walkTo(0);
     timer = setTimeout(run, pace / 2);
   };
@@ -549,7 +551,7 @@ function build(means) {
   fold.addEventListener("toggle", magnifier.toWord);
   const told = element("p", { className: "attn-step", "aria-live": plays ? "off" : "polite" }, title, " ", text);
   if (plays) {
-    draw(outcome, stage, box("attn-time", walk.play, told));
+    draw(outcome, stage, box("attn-time", walk.play, told), caption("Press a row: it says what is computed there, and which chapter explains it."));
     root.classList.add("attn-poster");
     stage.addEventListener("pointerdown", walk.stop);
     onceSeen(stage, walk.start);

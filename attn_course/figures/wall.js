@@ -110,14 +110,23 @@ function build(means) {
   hide.addEventListener("change", () => {
     means.hides = hide.checked;
     drawWall();
+    arcsFrom(from);
   });
 
   const text = arcsOver(tokens, (i) => change({ token: i }));
   const wall = wallOf(heads.length, (head) => change({ head }), perLayer);
   drawWall();
+  let from = 0, chosen = 0; // the word and the head whose arcs are shown
+  const arcsFrom = (i) => text.set(i, patterns[chosen][i].map((weight, j) => (hide.checked && j === 0 ? 0 : weight)));
   [...text.row.querySelectorAll("label")].forEach((label, i) => {
-    label.addEventListener("pointerenter", () => drawWall(i));
-    label.addEventListener("pointerleave", () => drawWall());
+    label.addEventListener("pointerenter", () => {
+      drawWall(i);
+      arcsFrom(i);
+    });
+    label.addEventListener("pointerleave", () => {
+      drawWall();
+      arcsFrom(from);
+    });
   });
   draw(sentences.row, problem, looks.row, works.row, told, given, text.scroll, line, box("attn-controls", without, swap), wall.table, wall.numbers,
     box("attn-controls", ...sending(means, "wall", ["sentence", "head", "look", "work", "token"], open), reset));
@@ -154,8 +163,10 @@ function build(means) {
 
   return (state) => {
     const look = state.look === "exchange" && !now.exchange ? "see" : state.look; // this sentence has no second one
-    const { token, head, work } = state, numbersNow = found(now, { ...state, look }), chosen = placeOf(head, perLayer);
-    const dotted = look === "matter" || look === "exchange", from = look === "matter" ? Math.max(0, token - 1) : token;
+    const { token, head, work } = state, numbersNow = found(now, { ...state, look });
+    chosen = placeOf(head, perLayer);
+    const dotted = look === "matter" || look === "exchange";
+    from = look === "matter" ? Math.max(0, token - 1) : token;
     looks.set(look);
     works.row.hidden = look !== "work";
     works.set(work);
@@ -167,7 +178,7 @@ function build(means) {
       bar.showBefore(was);
     });
     text.choose(token);
-    text.set(from, patterns[chosen][from]);
+    arcsFrom(from);
     wall.set({
       head, numbers: numbersNow, title: NUMBERS[look], says: (place) => labelled[look](place, numbersNow[place], state),
       fades: (place) => dotted || (look === "rest" && numbersNow[place] > 0.5) || (look === "work" && numbersNow[place] <= MANY),
@@ -175,7 +186,8 @@ function build(means) {
     });
     const row = patterns[chosen][from], best = likeliest(row, 3).filter((j) => row[j] > 0);
     const guessed = look === "matter" && token ? `, where ${named(token)} is guessed,` : "";
-    tell(`Head ${head}: ${named(from)}${guessed} asks, and gives most to ${best.map((j) => `${named(j)} ${format(row[j])}`).join(", ")}.`);
+    tell(`Head ${head}: ${named(from)}${guessed} asks, and gives most to ${best.map((j) => `${named(j)} ${format(row[j])}`).join(", ")}.`
+      + (other >= 0 && from < n - 2 ? " It has not read the last word, so with another one all its arcs are the same." : ""));
   };
 }
 

@@ -57,7 +57,7 @@ function build(means) {
     return headOf(distances.indexOf(Math.min(...distances)));
   };
   const wire = drawing("path", { class: "attn-wire" });
-  const rest = [0.78 * width, foot - 12]; // where the answers stand
+  const rest = [0.4 * width, foot - 12];
   const plug = handle({
     label: "The wire",
     onMove: (at) => change({ head: headAt(at) }),
@@ -71,17 +71,19 @@ function build(means) {
   const scene = drawing("svg", {
     viewBox: `0 0 ${width} ${foot}`, class: "attn-scene", role: "group",
     "aria-label": "270 heads as dots, a column for each layer. A wire leads from the second sentence over one of them to the first.",
-  }, wire, ...dots, plug.group);
+  }, ...dots, wire, plug.group);
   scene.addEventListener("click", ({ clientX, clientY }) => { // a dot that is pressed
     const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(scene.getScreenCTM().inverse());
-    if (!plug.held()) change({ head: headAt([x, y]) });
+    if (plug.held()) return;
+    change({ head: headAt([x, y]) });
+    plug.group.focus({ preventScroll: true }); // for the arrow keys
   });
   const show = button("attn-button", "Show me", () => {
     const { one: from, other: to } = read();
     change({ head: headOf(largest(pairs[`${from}, ${to}`].other)) });
   });
   const off = button("attn-button", "Take the wire off", () => change({ head: "" }));
-  draw(caption("A dot is a head, a column a layer. Pull the ring over the dots, press one, or use the arrow keys."),
+  draw(caption("A dot is a head, a column a layer. Pull the ring over the dots, press one, or use the arrow keys. Dots that you tried stay dark."),
     one.row, scene, other.row, box("attn-bars", ...bars.map((bar) => bar.row)), line,
     box("attn-controls", show, off, ...sending(means, "wire", ["one", "other", "head"], open), reset));
 
@@ -106,7 +108,7 @@ function build(means) {
     const told = state.head ? `${state.head}: ${names[0]} ${format(shares[0], 3)}, ${names[1]} ${format(shares[1], 3)}` : "no head";
     plug.set(at, state.head ? placeOf(state.head) : -1, told);
     const was = pair["as it is"], now = (i) => `“${names[i]}” gets ${format(shares[i], 3)}, and had ${format(was[i], 3)}`;
-    tell(state.head ? `Head ${state.head} alone takes its numbers from the second sentence: ${now(0)}; ${now(1)}.`
+    tell(state.head ? `Head ${state.head} alone takes its numbers from the second sentence: ${now(0)}; ${now(1)}.${shares[1] > shares[0] ? " This head alone turns the answer." : ""}`
       : "No wire: the model continues the first sentence as it is. Beside each sentence stands the likelier of the two capitals.");
   };
 }
