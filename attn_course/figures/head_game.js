@@ -51,7 +51,10 @@ function build(means) {
   const open = ({ round }) => Number.isInteger(round) && round >= 0 && round < nRounds && change({ round, said: [], seen: 0 });
   const pattern = patternOf(), sentence = caption(""), squares = element("p", { className: "attn-squares", "aria-hidden": "true" });
   const answers = Object.entries(ANSWERS).map(([kind, told]) => {
-    const press = button("attn-button", `It ${told}`, () => change({ said: [...read().said, kind] }));
+    const press = button("attn-button", `It ${told}`, () => {
+      const { said, seen } = read();
+      if (said.length === seen) change({ said: [...said, kind] });
+    });
     return { kind, told, press };
   });
   const asked = box("attn-controls", ...answers.map(({ press }) => press));
@@ -76,7 +79,7 @@ function build(means) {
     sentence.textContent = `A row asks, a column is looked at: “${now.tokens.join("")}”`;
     answers.forEach(({ kind, told, press }) => {
       press.textContent = `${isSaid && kind === now.kind ? "✓ " : isSaid && kind === said[seen] ? "✗ " : ""}It ${told}`;
-      press.disabled = isSaid;
+      press.setAttribute("aria-disabled", isSaid); // and the keyboard stays where it is
     });
     list.replaceChildren(...(isOver ? heads.map(({ head, kind }, i) =>
       element("li", {}, `${head} ${ANSWERS[kind]}${known[i] ? "" : `; you said: it ${ANSWERS[said[i]]}`}.`)) : []));
@@ -92,4 +95,4 @@ function build(means) {
   };
 }
 
-export default { render: figure({ label: "Name that head", build }), rowsOf, lineOf };
+export default { render: figure({ label: "Name that head", build }) };
