@@ -7,7 +7,7 @@ import numpy as np
 
 from attn.checks import as_array, as_booleans, as_floats, check_rng, widened
 from attn.memory import keep_freed_memory
-from attn.rows import row_max, row_sums
+from attn.rows import as_rows, row_max, row_sums
 from attn.tape import leaves
 from attn.threads import on_one_thread
 
@@ -49,7 +49,8 @@ def cross_entropy(logits, targets, loss_mask=None):
         )
     if targets.dtype.kind not in "iu":
         raise TypeError(f"targets must be integers, but their type is {targets.dtype}")
-    rows, wanted = widened(logits[counts]), targets[counts]
+    here = slice(None) if loss_mask is None else counts.ravel()  # a slice copies nothing
+    rows, wanted = widened(as_rows(logits)[here]), targets.ravel()[here]
     if not 0 <= wanted.min() <= wanted.max() < logits.shape[-1]:
         raise ValueError(
             f"targets must be from 0 to {logits.shape[-1] - 1}, but reach from {wanted.min()} to {wanted.max()}"
@@ -60,9 +61,9 @@ def cross_entropy(logits, targets, loss_mask=None):
     loss = -float(np.mean(log_probabilities[at_targets]))
     grad_rows = np.exp(log_probabilities)
     grad_rows[at_targets] -= 1
-    grad = np.zeros_like(logits)
-    grad[counts] = grad_rows / len(rows)
-    return loss, grad
+    grad = np.zeros_like(as_rows(logits))
+    grad[here] = grad_rows / len(rows)
+    return loss, grad.reshape(logits.shape)
 
 
 def batches(rng, steps, size, *arrays):

@@ -343,9 +343,10 @@ def test_an_arrow_that_shows_how_it_learns_goes_back_unless_it_is_taken(blank):
     for taken in (False, True):
         page = blank(ask_share_receive(shows=True), reduced_motion="no-preference")
         page.wait_for_function(f"({arrow})() !== '0.00, 1.00'")
+        stop_time(page)
         if taken:
             hold(page, "The question of it", "ArrowRight")
-        page.wait_for_timeout(5000)
+        page.clock.run_for(6000)
         assert (page.evaluate(arrow) == "0.00, 1.00") is not taken
 
 
