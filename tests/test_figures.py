@@ -347,9 +347,13 @@ def test_an_arrow_that_shows_how_it_learns_goes_back_unless_it_is_taken(blank):
     page.wait_for_function(f"({arrow})() !== '0.00, 1.00'")
     hold(page, "The question of it", "ArrowRight")
     page.wait_for_timeout(300)  # a gliding that has begun ends
-    taken = page.evaluate(arrow)
+    taken, address = page.evaluate(arrow), page.url
     page.wait_for_timeout(900)
     assert page.evaluate(arrow) == taken != "0.00, 1.00"
+    page.goto("about:blank")
+    page.goto(f"{address}#arrow-3=[[1,1]]")  # an arrow that was sent
+    page.wait_for_timeout(1500)
+    assert page.evaluate(arrow) == "1.00, 1.00"
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -243,7 +243,7 @@ function build(means) {
   draw(...(more.length ? [box("attn-controls", ...more)] : []), box(`attn-three attn-panes-${panes}`, ...panels), say.row,
     box("attn-controls", ...(learns ? [learning] : []), ...sending(means, `arrow-${adds}${panes}`, ["q"], open), reset), ...(puzzle.length ? [task] : []));
 
-  if (shows) onceSeen(say.row, () => learnNow(() => moveTo(start.q)));
+  if (shows) onceSeen(say.row, () => run === 0 && learnNow(() => moveTo(start.q))); // not once the reader has moved it
   const tell = linked ? shareArrow({ linked, read, change, isThere: () => say.row.isConnected }) : () => {};
 
   return (state, before) => {

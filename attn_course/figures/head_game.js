@@ -4,6 +4,7 @@
 import {
   barRow, box, button, caption, drawing, element, figure, format, put, sceneWidth, sending, smallMap,
 } from "./common.js";
+import { patternsOf } from "./windows.js";
 
 const ANSWERS = {
   first: "rests on the first token, whatever comes", before: "looks at the token before",
@@ -11,12 +12,6 @@ const ANSWERS = {
 };
 const SHARES = ["the first token", "the token before", "the word again"];
 const A_ROUND = 10;
-
-// The weights of a case, row by row: a letter for each pair of tokens of which the second is not later.
-function rowsOf({ weights, tokens }, levels) {
-  return tokens.map((_, i) => tokens.map((__, j) => (j > i ? 0
-    : levels.indexOf(weights[(i * (i + 1)) / 2 + j]) / (levels.length - 1))));
-}
 
 // What a reader can send of a round: a square for each head, dark where it was known.
 function lineOf(known) {
@@ -75,7 +70,7 @@ function build(means) {
     one.hidden = isOver;
     atTheEnd.forEach((node) => (node.hidden = !isOver));
     result.textContent = isOver ? lineOf(known) : "";
-    pattern.set(rowsOf(now, levels), now.tokens);
+    pattern.set(patternsOf(now, levels, 1)[0], now.tokens);
     sentence.textContent = `A row asks, a column is looked at: “${now.tokens.join("")}”`;
     answers.forEach(({ kind, told, press }) => {
       press.textContent = `${isSaid && kind === now.kind ? "✓ " : isSaid && kind === said[seen] ? "✗ " : ""}It ${told}`;

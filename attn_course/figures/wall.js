@@ -3,10 +3,10 @@
 // for, and what it hands over of another sentence.
 
 import {
-  barRow, box, button, choice, control, chooser, element, figure, format, grid, largest, likeliest, sending,
+  barRow, box, button, choice, control, chooser, element, figure, format, largest, likeliest, sending,
 } from "./common.js";
 import {
-  arcsOver, headOf, MANY, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS,
+  arcsOver, headOf, MANY, patternsOf, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS,
 } from "./windows.js";
 
 const LOOKS = {
@@ -21,13 +21,10 @@ const SWAP = ["The cat sat on the mat because it was tired.", "The cat sat on th
 
 const signed = (number) => `${number > 0 ? "+" : ""}${format(number)}`;
 
-// A recorded sentence as it is read: the weights of all heads, row by row, up to the token that asks where none looks ahead,
-// and by how many nats each next token costs more with a head off.
+// A recorded sentence as it is read: the patterns of all heads, and by how many nats each next token costs more with a
+// head off.
 function reading(record, levels, nHeads = 270) {
-  const n = record.tokens.length, size = record.weights.length / nHeads, isFull = size === n * n;
-  const heads = Array.from({ length: nHeads }, (_, place) => place);
-  const patterns = heads.map((place) => grid(n, n, (i, j) => (j > i && !isFull ? 0
-    : levels.indexOf(record.weights[place * size + (isFull ? i * n : (i * (i + 1)) / 2) + j]) / (levels.length - 1))));
+  const n = record.tokens.length, patterns = patternsOf(record, levels, nHeads), heads = [...patterns.keys()];
   const middle = (levels.length - 2) / 2; // as recordings/smollm2/wall.py writes them
   const off = (place, j) => {
     const steps = (levels.indexOf(record.off[place * (n - 1) + j - 1]) - middle) / 10;
@@ -105,8 +102,9 @@ function build(means) {
   const hide = control("checkbox", { checked: Boolean(means.hides) }); // and so in the next sentence
   const without = element("label", { className: "attn-without" }, hide, element("span", {}, "without the first word"));
   // All windows; where a word is pointed at, its row stands out in each.
-  const drawWall = (asks) => wall.draw(patterns.map((rows) => rows.map((row, i) => row.map((weight, j) =>
-    (hide.checked && j === 0 ? 0 : asks === undefined || asks === i ? weight : weight / 4)))));
+  const seen = (row) => (hide.checked ? [0, ...row.slice(1)] : row);
+  const drawWall = (asks) => wall.draw(patterns.map((rows) => rows.map((row, i) =>
+    seen(row).map((weight) => (asks === undefined || asks === i ? weight : weight / 4)))));
   hide.addEventListener("change", () => {
     means.hides = hide.checked;
     drawWall();
@@ -117,7 +115,7 @@ function build(means) {
   const wall = wallOf(heads.length, (head) => change({ head }), perLayer);
   drawWall();
   let from = 0, chosen = 0; // the word and the head whose arcs are shown
-  const arcsFrom = (i) => text.set(i, patterns[chosen][i].map((weight, j) => (hide.checked && j === 0 ? 0 : weight)));
+  const arcsFrom = (i) => text.set(i, seen(patterns[chosen][i]));
   [...text.row.querySelectorAll("label")].forEach((label, i) => {
     label.addEventListener("pointerenter", () => {
       drawWall(i);

@@ -17,6 +17,13 @@ const placeOf = (head, perLayer = 9) => {
   const [layer, number] = head.slice(1).split("H").map(Number);
   return (layer - 1) * perLayer + number - 1;
 };
+// The patterns of so many heads on a sentence, from a letter for each weight, row by row; up to the token that asks where
+// none looks ahead.
+function patternsOf({ tokens, weights }, levels, nHeads) {
+  const n = tokens.length, size = weights.length / nHeads, isFull = size === n * n;
+  return Array.from({ length: nHeads }, (_, place) => grid(n, n, (i, j) => (j > i && !isFull ? 0
+    : levels.indexOf(weights[place * size + (isFull ? i * n : (i * (i + 1)) / 2) + j]) / (levels.length - 1))));
+}
 const mean = (numbers) => sum(numbers) / numbers.length;
 
 // What a head gives the first token, on average over the tokens from the third on.
@@ -100,4 +107,4 @@ function wallOf(count, onChoose, perLayer = 9) {
   return { table, draw, numbers: folded("The numbers", scrolling("The numbers of all heads", behind.table)), set };
 }
 
-export { arcsOver, headOf, MANY, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS };
+export { arcsOver, headOf, MANY, patternsOf, placeOf, repeats, restOf, wallOf, waysOf, workOf, WORKS };
