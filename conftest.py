@@ -33,7 +33,11 @@ os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
-TOGETHER = (".ipynb", "test_lab.py")  # they share a kernel, or a JupyterLab
+TOGETHER = (
+    ".ipynb",
+    "test_lab.py",
+    "test_pages.py",
+)  # they share a kernel, a JupyterLab, or what was read of all pages
 MEGABYTES = 700  # that the kernel of a chapter may take
 NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
     "book": "reads the book as make book leaves it",
@@ -85,7 +89,7 @@ def pytest_runtest_call(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest: the tests of JupyterLab, then the last chapters, which train models."""
+    """Begin with what takes longest: the tests that stay together, then the last chapters, which train models."""
     items.sort(key=lambda item: item.path.name if item.path.name.endswith(TOGETHER) else "", reverse=True)
 
 

@@ -34,18 +34,15 @@ function pictureFirst(parts) {
   return [...parts.slice(drawn, end), ...parts.slice(0, drawn), ...parts.slice(end)];
 }
 
-// A formula, a table or a diagram wider than the page scrolls; the keyboard must reach it. What is hidden has no width yet.
-function showScrolling() {
-  document.querySelectorAll("mjx-container[display], div:has(> :is(.attn-numbers, .attn-diagram))").forEach((wide) => {
-    if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
-  });
+// A formula, a table or a diagram wider than the page scrolls; the keyboard must reach it. What is hidden has no width yet, and
+// a formula another one once its letters have come.
+function reach(places) {
+  places.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).forEach((place) => (place.tabIndex = 0));
 }
-addEventListener("load", showScrolling);
-
-function showResult(result) {
-  result.hidden = false;
-  showScrolling();
-}
+const wide = [...document.querySelectorAll("mjx-container[display], div:has(> :is(.attn-numbers, .attn-diagram))")];
+const sizes = new ResizeObserver((changes) => reach(changes.map(({ target }) => target)));
+wide.forEach((place) => sizes.observe(place));
+document.fonts.addEventListener("loadingdone", () => reach(wide));
 
 // A guess was once kept under the words of its question; under its id it outlives a mended comma.
 function moveKept(from, to) {
@@ -66,9 +63,9 @@ function holdBack(place) {
   const isOpen = () => guess.said() === undefined;
   const set = (isShown = isShownAll()) => {
     if (isOpen() && !isShown) result.setAttribute("hidden", "until-found");
-    else showResult(result);
+    else result.hidden = false;
   };
-  result.addEventListener("beforematch", () => showResult(result));
+  result.addEventListener("beforematch", () => (result.hidden = false));
   set();
   return { ...guess, name, sentence, set, isOpen };
 }
@@ -120,7 +117,7 @@ function showTarget() {
   const target = document.getElementById(location.hash.slice(1));
   target?.querySelectorAll(":scope > details.attn-side").forEach((side) => (side.open = true));
   for (let node = target; node; node = node.parentElement) {
-    if (node.matches(".attn-result")) showResult(node);
+    if (node.matches(".attn-result")) node.hidden = false;
     if (node.matches("details")) node.open = true;
   }
   if (target?.closest(".attn-result, details")) target.scrollIntoView();

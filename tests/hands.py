@@ -2,13 +2,6 @@
 
 import re
 
-from book import chapter
-
-
-def page_of(name):
-    """Return where the book has the page of a chapter, such as "scaling"."""
-    return f"chapters/{chapter(name).stem}.html"
-
 
 def control(page, label):
     return page.locator("label").filter(has=page.get_by_text(label, exact=True)).locator("input")

@@ -1,6 +1,5 @@
 """The check of each exercise: what it says to a right answer, a wrong one, and one that cannot be judged."""
 
-import json
 from fractions import Fraction
 
 import nbformat
@@ -9,8 +8,6 @@ import pytest
 
 from attn_course.exercises import Waiting, check, rule_of
 from attn_course.figures import shared_script
-from book import chapters
-from book.execute import exercises, read
 from book.page import PARTS
 from book.prose import printed
 
@@ -173,69 +170,3 @@ def test_what_is_code_or_large_is_left_to_python(visit, tmp_path):
         page = in_page(visit, tmp_path, rule)
         assert "This one needs Python." in page.locator("[data-exercise]").inner_text()
         assert page.locator("form").count() == 0
-
-
-class Typist:
-    """One who answers the exercises of a page by the keyboard alone: Tab, letters, arrows, the space bar, Enter."""
-
-    def __init__(self, page, box):
-        self.keys, self.box, self.rule = page.keyboard, box, json.loads(box.get_attribute("data-exercise"))
-        self.is_truth = self.rule["kind"] == "truth"
-
-    def answer(self, *, right):
-        """Fill in all fields from the first to the last, the last one wrongly unless `right`; return what is said."""
-        *values, last = np.ravel(self.rule["right"]).tolist()
-        texts = [*map(self.printed, values), self.printed(last) if right else self.wrong(last)]
-        self.box.locator("input, .attn-mark").first.focus()
-        for i, text in enumerate(texts):
-            for key in self.way_to(i):
-                self.keys.press(key)
-            if self.is_truth:
-                self.mark(text, alone=len(texts) == 1)
-            else:
-                self.keys.press("ControlOrMeta+A")
-                self.keys.type(text)
-        for key in ["Tab"] * self.is_truth + ["Enter"]:
-            self.keys.press(key)
-        return self.box.locator(".attn-why").inner_text()
-
-    def way_to(self, i):
-        """Return the keys that lead to field i from the one before: in a table of marks, arrows."""
-        if i == 0 or not self.is_truth:
-            return ["Tab"] * (i > 0)
-        columns = self.rule["shape"][-1]
-        return ["ArrowRight"] if i % columns else ["ArrowDown"] + ["ArrowLeft"] * (columns - 1)
-
-    def mark(self, text, *, alone):
-        if alone:
-            for key in [" "] + ["ArrowRight"] * (text == "False"):
-                self.keys.press(key)
-        elif self.box.page.evaluate("document.activeElement.textContent") != text:
-            self.keys.press(" ")
-
-    def printed(self, value):
-        """Return a number as the chapter prints it, to as many digits as the exercise asks for; text as it is."""
-        room = self.rule.get("room")
-        return f"{value:.{round(-np.log10(2 * room))}f}" if room else str(value)
-
-    def wrong(self, value):
-        if self.is_truth:
-            return str(not value)
-        if isinstance(value, str):
-            return value[::-1] + "?"
-        return self.printed(value + 3 * self.rule["room"] + (value == int(value)))
-
-
-@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
-def test_each_exercise_of_a_page_is_answered_wrong_and_right_by_the_keyboard(visit, book, path):
-    page = visit((book / f"chapters/{path.stem}.html").as_uri())
-    boxes = page.locator("[data-exercise]")
-    assert boxes.count() == len(exercises(read(path)))
-    in_page = page.locator("[data-exercise]:has(form)")
-    assert in_page.count() + page.get_by_text("This one needs Python").count() == boxes.count()
-    for number, box in enumerate(in_page.all()):
-        typist = Typist(page, box)
-        solved = box.locator("xpath=ancestor::section[1]").get_by_label("Solved")
-        assert typist.answer(right=False) == f"Not yet. {typist.rule['hint']}" and not solved.is_checked(), number
-        assert typist.answer(right=True) == "Right." and solved.is_checked(), number
-    assert page.said == []

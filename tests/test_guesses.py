@@ -6,9 +6,9 @@ machine lost what the page had kept, about one time in twenty, and over HTTP nev
 
 import json
 import re
-from types import SimpleNamespace
 
 import pytest
+from keyboard import Reader, mounted
 from traitlets import TraitError
 
 from attn_course.figures import Guess, answer_to
@@ -16,18 +16,6 @@ from book import chapters, execute
 
 CHAPTERS = chapters()
 ASKS = "**Before you read on:**"
-MOUNT = re.compile(r'<div data-(explorable="guess"|answer="[a-z0-9-]+")><script type="application/json">(.*?)</script>')
-
-
-def mounted(path):
-    """Return what a chapter asks and what it answers, as its committed outputs tell a page, in order."""
-    cells = [cell for cell in execute.read(path).cells if cell.cell_type == "code"]
-    texts = [output.data.get("text/html", "") for cell in cells for output in cell.outputs if "data" in output]
-    found = [match for text in texts if (match := MOUNT.match(text))]
-    asked = [json.loads(match[2]) for match in found if match[1].startswith("explorable")]
-    answers = {match[1].split('"')[1]: json.loads(match[2]) for match in found if match[1].startswith("answer")}
-    assert [one["id"] for one in asked] == [*answers], "each guess is asked once, and answered before the next"
-    return [SimpleNamespace(about=one, choices=one["choices"], right=answers[one["id"]]["right"]) for one in asked]
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
@@ -89,79 +77,6 @@ def test_who_runs_the_cell_that_answers_first_is_told_where_it_is_asked(capsys):
 def test_a_guess_asks_for_one_thing(asks):
     with pytest.raises(TraitError, match="one needs two to four choices or a scale of two ends, but has"):
         Guess("one", **asks)
-
-
-def plain(text):
-    return text.replace("*", "")
-
-
-class Reader:
-    """One who guesses, in a page, by the keyboard alone; each guess in turn right and wrong."""
-
-    def __init__(self, page, cells):
-        self.page, self.said, self.cells = page, [], cells
-
-    def guess(self):
-        """Make all guesses from top to bottom, and note for each whether it was right."""
-        boxes = self.page.locator(".attn-guess")
-        assert boxes.count() == len(self.cells)
-        for number, one in enumerate(self.cells):
-            box, wants_right = boxes.nth(number), number % 2 == 0
-            right = one.right
-            if one.choices:
-                place = ([*map(plain, one.choices)].index(right) + (not wants_right)) % len(one.choices)
-                self.press(box.locator(".attn-answer").nth(place), "Enter")
-            else:
-                slider = box.locator("input")
-                slider.focus()
-                start, stop = one.about["scale"]
-                is_low = abs(right - start) < abs(stop - right)
-                self.page.keyboard.press("Home" if is_low == wants_right else "End")
-                self.press(box.get_by_role("button", name="That is my guess"), "Enter")
-                wants_right = self.is_near(one, start if is_low == wants_right else stop)
-            verdict = box.locator(".attn-why").inner_text()
-            assert verdict.startswith("You said ") and ("; it is " not in verdict) == wants_right, verdict
-            self.said.append(wants_right)
-
-    def press(self, button, key):
-        button.focus()
-        self.page.keyboard.press(key)
-
-    @staticmethod
-    def is_near(one, said):
-        """Say whether a guess on a scale counts as right, as the page does."""
-        (start, stop), right = one.about["scale"], one.right
-        if start > 0:
-            return max(said / right, right / said) <= 1.25
-        return said == right if one.about["digits"] == 0 else abs(said - right) <= 0.05 * (stop - start)
-
-
-FIRST = """results => results.map(({ children }) => {
-  const parts = [...children], isPicture = (part) => part.querySelector(".attn-figure, .attn-explorable") !== null;
-  const words = parts.findIndex((part) => !part.matches(".cell, .attn-claims, .attn-figure-caption"));
-  return parts.slice(0, words < 0 ? parts.length : words).map(isPicture);
-}).filter((cells) => cells.includes(true))"""
-
-
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem[:2])
-def test_every_guess_is_made_by_the_keyboard_and_stands_beside_its_result(visit, address, path):
-    page = visit(f"{address}/chapters/{path.stem}.html", ask=True)
-    results = page.locator(".attn-result")
-    assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(mounted(path))
-    reader = Reader(page, mounted(path))
-    reader.guess()
-    assert page.locator(".attn-result[hidden]").count() == 0 and page.said == []
-    figure = page.locator(".attn-guesses")
-    right = sum(reader.said)
-    assert f"{right} of your {len(reader.said)} guesses came out as you said" in figure.inner_text()
-    assert figure.locator("tbody tr").count() == len(reader.said)
-    assert figure.locator(".attn-hit").count() == right
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-
-    page.reload()
-    assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
-    answers = page.locator(".attn-result").evaluate_all(FIRST)
-    assert all(is_picture for is_picture, *_ in answers), "a picture that answers stands before the code that drew it"
 
 
 @pytest.mark.parametrize("name", ["half_an_hour", "in_its_place", "learning_to_copy", "test_your_own"])

@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from hands import page_of
+from pages import page_of
 
 from book import build, chapters, spine
 from book.execute import read

@@ -1,0 +1,44 @@
+"""Each chapter from top to bottom by the keyboard alone, over HTTP as test_guesses.py says."""
+
+import pytest
+from keyboard import Reader, Typist, mounted
+
+from book import chapters
+from book.execute import exercises, read
+
+FIRST = """results => results.map(({ children }) => {
+  const parts = [...children], isPicture = (part) => part.querySelector(".attn-figure, .attn-explorable") !== null;
+  const words = parts.findIndex((part) => !part.matches(".cell, .attn-claims, .attn-figure-caption"));
+  return parts.slice(0, words < 0 ? parts.length : words).map(isPicture);
+}).filter((cells) => cells.includes(true))"""
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
+def test_every_guess_is_made_and_kept_and_every_exercise_is_answered_by_the_keyboard(visit, address, path):
+    page = visit(f"{address}/chapters/{path.stem}.html", ask=True)
+    results = page.locator(".attn-result")
+    assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(mounted(path))
+    reader = Reader(page, mounted(path))
+    reader.guess()
+    assert page.locator(".attn-result[hidden]").count() == 0 and page.said == []
+    figure = page.locator(".attn-guesses")
+    right = sum(reader.said)
+    assert f"{right} of your {len(reader.said)} guesses came out as you said" in figure.inner_text()
+    assert figure.locator("tbody tr").count() == len(reader.said)
+    assert figure.locator(".attn-hit").count() == right
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+    page.reload()
+    assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
+    answers = page.locator(".attn-result").evaluate_all(FIRST)
+    assert all(is_picture for is_picture, *_ in answers), "a picture that answers stands before the code that drew it"
+
+    boxes, in_page = page.locator("[data-exercise]"), page.locator("[data-exercise]:has(form)")
+    assert boxes.count() == len(exercises(read(path)))
+    assert in_page.count() + page.get_by_text("This one needs Python").count() == boxes.count()
+    for number, box in enumerate(in_page.all()):
+        typist = Typist(page, box)
+        solved = box.locator("xpath=ancestor::section[1]").get_by_label("Solved")
+        assert typist.answer(right=False) == f"Not yet. {typist.rule['hint']}" and not solved.is_checked(), number
+        assert typist.answer(right=True) == "Right." and solved.is_checked(), number
+    assert page.said == []
