@@ -197,7 +197,7 @@ def closing(params, rows, tokenizer, places, interventions=()):
 def looks(params, rows):
     """Return the weights of all heads: array, shape (n_rows, n_layers, n_heads, length, length)."""
     with Trace() as trace:
-        decoder(params, CONFIG, rows)
+        decoder(params, STREAM, rows)
     return np.stack([layer.attention.weights for layer in trace.layers], axis=1)
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from examples import EACH, MOVES, OTHERS, SENTENCE, ask_share_receive, stepper
-from hands import bring, choose, click, control, drag, handle, hold, in_notebook, press, touch, train, unfold, words
+from hands import bring, choose, click, control, drag, handle, hold, in_notebook, press, touch, unfold, words
 from looks import LOOK, changes, facts
 from playwright.sync_api import expect
 
@@ -46,14 +46,6 @@ UNSEEN = """(shapes) => [...document.querySelectorAll(shapes)].filter((shape) =>
 }).map((shape) => shape.getAttribute("class") ?? shape.outerHTML)"""
 
 
-@pytest.mark.parametrize("name", ALIVE)
-def test_nothing_is_drawn_that_cannot_be_seen(blank, name):
-    page = blank(EACH[name])
-    if name == "press_train":
-        train(page)
-    assert page.evaluate(UNSEEN, SHAPES) == []
-
-
 def test_no_class_of_a_figure_means_something_to_the_pages_too():
     figures = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js") if path.name != "mount.js")
     used = set(re.findall(r"attn-[a-z-]+", figures))
@@ -62,9 +54,10 @@ def test_no_class_of_a_figure_means_something_to_the_pages_too():
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, recorded, name):
+def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move_and_draws_nothing_unseen(blank, recorded, name):
     page = blank(EACH[name])
     root = page.locator(".attn-explorable")
+    assert page.evaluate(UNSEEN, SHAPES) == []
     kept = root.locator("input, button").first.element_handle()
     looks = {"at first": root.evaluate(LOOK)}
     for number, (move, *what) in enumerate(MOVES[name], start=1):
@@ -72,6 +65,7 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move(blank, re
         looks[f"{number}. {move.__name__} {' '.join(map(str, what))}"] = root.evaluate(LOOK)
         assert number > 1 or kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
     assert changes(looks) == recorded(name, changes(looks))
+    assert page.evaluate(UNSEEN, SHAPES) == []
     assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
     told = page.locator(".attn-problem, .attn-why, .attn-task, .attn-waiting")
     assert told.count() == page.locator("[role=status]").count()
