@@ -151,8 +151,10 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
 
     def backward(grad_output):
         with np.errstate(over="ignore", invalid="ignore"):
-            grad_weights = np.where(weights == 0, 0, grad_output @ V.mT)  # no gradient passes a weight of zero
-        grad_scores = weights * (grad_weights - row_sums(weights * grad_weights))
+            grad_scores = grad_output @ V.mT  # at first those of the weights
+        np.copyto(grad_scores, 0, where=weights == 0)  # no gradient passes a weight of zero
+        grad_scores -= row_sums(weights * grad_scores)
+        grad_scores *= weights
         grad_Q = scale * weighted_sum(grad_scores, K)
         grad_K = weighted_sum(grad_scores.mT, scaled_Q)
         grad_V = weighted_sum(weights.mT, grad_output)

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}
+PLAIN = [{(np.ndarray, np.dtype(kind))} for kind in ("float32", "float64")]  # taken as they are
 
 
 def as_array(name, given):
@@ -22,13 +22,13 @@ def as_array(name, given):
 
 def as_floats(**arrays):
     """Return the arrays in one floating dtype; integers count as float64."""
-    arrays = {name: as_array(name, array) for name, array in arrays.items()}
-    dtypes = {array.dtype for array in arrays.values()}
-    if len(dtypes) == 1 and dtypes <= PLAIN:
+    if {(type(array), getattr(array, "dtype", None)) for array in arrays.values()} in PLAIN:
         return list(arrays.values())
+    arrays = {name: as_array(name, array) for name, array in arrays.items()}
     for name, array in arrays.items():
         if array.dtype.kind not in "iuf":
             raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}")
+    dtypes = {array.dtype for array in arrays.values()}
     dtype = np.result_type(*(dtype if dtype.kind == "f" else np.float64 for dtype in dtypes)).newbyteorder("=")
     return [array.astype(dtype, copy=False) for array in arrays.values()]
 
@@ -104,6 +104,8 @@ def with_common_axes(Q, K, V):
         raise ValueError(f"Q and K need the same d_k of at least 1: Q has shape {Q.shape}, K has shape {K.shape}")
     if K.shape[-2] != V.shape[-2]:
         raise ValueError(f"each key needs one value: K has shape {K.shape}, V has shape {V.shape}")
+    if Q.shape[:-2] == K.shape[:-2] == V.shape[:-2]:
+        return [Q, K, V]
     try:
         leading = np.broadcast_shapes(Q.shape[:-2], K.shape[:-2], V.shape[:-2])
     except ValueError:

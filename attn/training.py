@@ -57,9 +57,10 @@ def cross_entropy(logits, targets, loss_mask=None):
         )
     at_targets = np.arange(len(rows)), wanted
     shifted = rows - row_max(rows)
-    log_probabilities = shifted - np.log(row_sums(np.exp(shifted)))
-    loss = -float(np.mean(log_probabilities[at_targets]))
-    grad_rows = np.exp(log_probabilities)
+    grad_rows = np.exp(shifted)
+    sums = row_sums(grad_rows)
+    loss = float(np.mean(np.log(sums[:, 0]) - shifted[at_targets]))
+    grad_rows /= sums
     grad_rows[at_targets] -= 1
     grad = np.zeros_like(as_rows(logits))
     grad[here] = grad_rows / len(rows)
