@@ -59,6 +59,9 @@ def test_siblings_answer_as_they_did_and_for_themselves_once_they_are_trained(mo
         two.ask("mine", np.max)
     with pytest.raises(ValueError, match=r"after is 2\..* here, and was 0\..* when the others were measured"):
         two.ask("after", lambda model: model + 2)
+    wild = Siblings("chapter 13, two layers", lambda seed: np.array(recorded[seed]), range(5), steady=False)
+    told = wild.ask("after", lambda model: model + 2)
+    np.testing.assert_allclose(told, [np.array(recorded[0]) + 2, *recorded[1:]])
     two.train_all()
     np.testing.assert_allclose(two.ask("after", lambda model: model)[1:], 2 * np.array(recorded[1:]))
 
