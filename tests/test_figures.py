@@ -330,6 +330,15 @@ def test_what_runs_by_itself_runs_once_until_it_is_touched_and_not_for_who_asked
     expect(step).not_to_contain_text(reached)
 
 
+def test_values_run_down_the_ribbons_once_the_reader_sees_them(blank):
+    page = blank('<div style="height: 3000px"></div>', EACH["ask_share_receive"], reduced_motion="no-preference")
+    running = "() => document.querySelectorAll('.attn-drop[visibility=visible]').length > 0"
+    page.wait_for_timeout(300)
+    assert not page.evaluate(running)
+    page.locator(".attn-drop").first.evaluate("drop => drop.ownerSVGElement.scrollIntoView()")
+    page.wait_for_function(running)
+
+
 def test_an_arrow_that_shows_how_it_learns_goes_back_unless_it_is_taken(blank):
     arrow = (
         "() => document.querySelector('.attn-outcome, .attn-explorable').textContent.match(/asks with \\((.*?)\\)/)[1]"

@@ -83,8 +83,9 @@ function sharePicture({ tokens, asker, adds }, onCut) {
       drops.forEach((drop, i) => {
         const [j, order] = [word(i), (i * 7) % DROPS];
         const share = time - order / DROPS;
-        put(drop, { visibility: share > 0 && share < 1 && j >= 0 ? "visible" : "hidden" });
-        if (j < 0) return;
+        const isSeen = share > 0 && share < 1 && j >= 0;
+        put(drop, { visibility: isSeen ? "visible" : "hidden" });
+        if (!isSeen) return;
         const aside = (((i * 11) % 9) / 8 - 0.5) * weights[j] * arrival.height * 0.6;
         const ease = share * share * (3 - 2 * share);
         put(drop, { cx: TABLE.ribbon + (TABLE.end - TABLE.ribbon) * share, cy: rows[j] + aside + (arrivesAt(weights, j) - rows[j]) * ease });
@@ -243,6 +244,7 @@ function build(means) {
   draw(...(more.length ? [box("attn-controls", ...more)] : []), box(`attn-three attn-panes-${panes}`, ...panels), say.row,
     box("attn-controls", ...(learns ? [learning] : []), ...sending(means, `arrow-${adds}${panes}`, ["q"], open), reset), ...(puzzle.length ? [task] : []));
 
+  onceSeen(second.picture, () => second.flow(ask(read()).weights));
   if (shows) onceSeen(say.row, () => run === 0 && learnNow(() => moveTo(start.q))); // not once the reader has moved it
   const tell = linked ? shareArrow({ linked, read, change, isThere: () => say.row.isConnected }) : () => {};
 
@@ -251,7 +253,7 @@ function build(means) {
     if (before) tell(state.q);
     [latest, earlier] = [state, before];
     glide([...state.q, ...found.weights], first.held() || learningNow);
-    second.flow(found.weights);
+    if (before) second.flow(found.weights);
     temperature.set(state.temperature);
     size.set(Math.log2(state.d_k));
     scale.set(state.scaled ? 1 : 0);
