@@ -3,8 +3,8 @@
 # rotary-embedding-torch 0.9.1 and x-transformers 2.31.10 (torch 2.13.0).
 #
 # Guessed: one function under one name. It moves the second half of a row in front of the first, with the other sign.
-# Seen: it does so in transformers. In the other two it exchanges neighbours, so that code which is carried over with its
-# function turns other pairs, with shapes that fit.
+# Seen: it does so in the Llama of transformers. In the other two it exchanges neighbours, so that code which is carried
+# over with its function turns other pairs, with shapes that fit.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
