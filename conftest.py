@@ -33,11 +33,7 @@ os.environ.update(TQDM_DISABLE="1", **ONE_THREAD)
 matplotlib.use("Agg")  # here alone: in the environment, it would reach the kernels, whose figures stand in the page
 
 CHROMIUM = find_chromium()
-TOGETHER = (
-    ".ipynb",
-    "test_lab.py",
-    "test_pages.py",
-)  # they share a kernel, a JupyterLab, or what was read of all pages
+TOGETHER = (".ipynb", "test_lab.py", "test_pages.py")  # a kernel, a JupyterLab, or all pages are shared there
 MEGABYTES = 700  # that the kernel of a chapter may take
 NEEDS = {  # the fixtures that mark a test which asks for them, and what such a test does
     "book": "reads the book as make book leaves it",

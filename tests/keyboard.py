@@ -36,9 +36,8 @@ class Reader:
             box, wants_right = boxes.nth(number), number % 2 == 0
             right = one.right
             if one.choices:
-                place = ([choice.replace("*", "") for choice in one.choices].index(right) + (not wants_right)) % len(
-                    one.choices
-                )
+                choices = [choice.replace("*", "") for choice in one.choices]
+                place = (choices.index(right) + (not wants_right)) % len(choices)
                 self.press(box.locator(".attn-answer").nth(place), "Enter")
             else:
                 slider = box.locator("input")

@@ -164,14 +164,8 @@ def letters(page):
 
 
 SEEN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]  # what width and theme decide
-
-
 WHOLLY = [TITLE, CHAPTERS[0], CHAPTERS[8], "search.html"]  # pages that are judged twice by all rules
-
-
 OUT_OF_REACH = "codes => codes.filter((code) => code.scrollWidth > code.clientWidth && code.tabIndex < 0).length"
-
-
 # What no rule judges is taken away: the words of code, which have a test of their own, and what a picture holds.
 PLAIN = """() => {
   document.querySelectorAll(".highlight pre").forEach((code) => { code.textContent = code.textContent; });

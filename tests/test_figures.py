@@ -62,10 +62,10 @@ def test_a_figure_shows_what_was_recorded_at_first_and_after_each_move_and_draws
     looks = {"at first": root.evaluate(LOOK)}
     for number, (move, *what) in enumerate(MOVES[name], start=1):
         move(page, *what)
+        assert page.evaluate(UNSEEN, SHAPES) == []
         looks[f"{number}. {move.__name__} {' '.join(map(str, what))}"] = root.evaluate(LOOK)
         assert number > 1 or kept.evaluate("node => node.isConnected"), "a control that is being moved must stay"
     assert changes(looks) == recorded(name, changes(looks))
-    assert page.evaluate(UNSEEN, SHAPES) == []
     assert page.locator(".attn-detail").count() == page.locator(".attn-detail[aria-live=polite]").count()
     told = page.locator(".attn-problem, .attn-why, .attn-task, .attn-waiting")
     assert told.count() == page.locator("[role=status]").count()
