@@ -197,7 +197,8 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
   let drawnFor = null, patterns = [];
   const show = (state) => {
     const { token, head, look, work, colour: by } = state, n = found.words.length, asks = token < 0 ? n - 1 : Math.min(token, n - 1);
-    const weights = found.weights[placeOf(head)] ?? [];
+    const size = found.weights.length / 270, rowAt = (place) => found.weights.slice(place * size, (place + 1) * size);
+    const weights = rowAt(placeOf(head));
     showStrip({ words: found.words, asks, colour: by, weights, lost: found.lost });
     const cost = found.lost.slice(0, n - 1), mean = cost.length ? sum(cost) / cost.length : null;
     nexts.textContent = `What comes next${found.gone ? ` (of a long text, the last ${n} tokens are read)` : ""}`
@@ -214,7 +215,7 @@ function alive({ read, change, reset, line, tell, explain, draw }, askFor) {
     const words = found.words.slice(-found.shown), small = found.shown < 3;
     const ways = found.each && waysOf(found.each);
     const numbers = {
-      see: () => found.weights.map((row) => Math.max(...row)), rest: () => patterns.map((rows) => (small ? 1 : restOf(rows))),
+      see: () => patterns.map((_, place) => Math.max(...rowAt(place))), rest: () => patterns.map((rows) => (small ? 1 : restOf(rows))),
       work: () => patterns.map((rows) => (small ? 0 : workOf(rows, words, work))), exchange: () => ways ?? patterns.map(() => 0),
     }[look]();
     const count = (least) => `${numbers.filter((number) => number > least).length} of 270`;
@@ -274,8 +275,7 @@ function build(means) {
         model.off("msg:custom", hear);
         if (said.problem) return reject(Error(said.problem));
         const floats = buffers.map((view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)));
-        const n = said.words.length, weights = floats[1] ?? [];
-        resolve({ ...said, patterns: floats[0], weights: Array.from({ length: weights.length / n }, (_, place) => weights.subarray(place * n, (place + 1) * n)) });
+        resolve({ ...said, patterns: floats[0], weights: floats[1] ?? [] });
       };
       model.on("msg:custom", hear);
       model.send({ ask: asked, number: mine });

@@ -17,7 +17,7 @@ from attn_course.figures.joined import FOLDER, joined
 from attn_course.figures.novel_reader import first_read
 from attn_course.smollm2 import HEADS, QUESTION, model_file, read_smollm2
 
-PART = 3 * 2**20  # bytes of the model's file in a script, as in smollm2_reader.js; Chromium holds on to smaller ones
+PART = 3 * 2**20  # bytes of the model's file in a script, at most and nearly; Chromium holds on to smaller scripts
 WINDOW, BEST = 32, 8  # as in smollm2.js
 DONE = ("off", "itself", "exchanged")
 _model = functools.cache(read_smollm2)
@@ -30,11 +30,12 @@ def smollm2_scripts(shorten):
     size = file.stat().st_size if file else 0
     source = shorten(joined(FOLDER / "engines/smollm2.js"))
     wasm = base64.b64encode((FOLDER / "engines" / "smollm2.wasm").read_bytes()).decode()
-    brought = {"source": source, "wasm": wasm, "size": size, "parts": -(-size // PART)}
+    parts = -(-size // PART)
+    brought = {"source": source, "wasm": wasm, "size": size, "parts": parts}
     yield "smollm2.js", f"window.attnSmollm2 = {json.dumps(brought)};\n"
     content = file.read_bytes() if file else b""
-    for number, at in enumerate(range(0, size, PART)):
-        part = base64.b64encode(content[at : at + PART]).decode()
+    for number in range(parts):
+        part = base64.b64encode(content[size * number // parts : size * (number + 1) // parts]).decode()
         yield f"smollm2/{number}.js", f"window.attnSmollm2.part = () => {{/*{part}*/}};\n"
 
 

@@ -7,7 +7,7 @@ const MOST_READ = 128; // tokens of one text
 const CAREFUL = 32; // as many tokens at once are multiplied without rounding
 const BEST = 8; // next tokens that are told
 const WINDOW = 32; // tokens whose weights are shown, the last ones
-const ROOM = 22e6; // bytes beside the file
+const ROOM = 12e6; // bytes beside the file
 const QUESTION = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
   + "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"; // as attn_course.smollm2 has it
 // The values of a GGUF file, by number; 8 is a text, 9 a list.
@@ -56,8 +56,16 @@ function readGguf(bytes) {
 function byteTokenizer(said) {
   const words = said["tokenizer.ggml.tokens"], kinds = said["tokenizer.ggml.token_type"];
   const tokens = new Map(words.map((word, token) => [word, token]));
-  const order = new Map(said["tokenizer.ggml.merges"].map((pair, number) => [pair, number]));
-  for (const pair of order.keys()) if (!tokens.has(pair.replace(" ", ""))) throw Error(`“${pair}” is joined and no token.`);
+  // By token, how long the first of the two is that are joined to it. Joins make tokens in their order, each another one.
+  const cuts = new Uint16Array(words.length);
+  let before = -1;
+  for (const pair of said["tokenizer.ggml.merges"]) {
+    const [first, second] = pair.split(" "), token = tokens.get(first + second);
+    if (!(token > before)) throw Error(`“${pair}” makes no later token.`);
+    cuts[token] = first.length;
+    before = token;
+  }
+  delete said["tokenizer.ggml.merges"]; // 50,000 texts that are not asked again
   const marks = words.filter((word, token) => word && [3, 4].includes(kinds[token]))
     .sort((one, other) => other.length - one.length);
   const bytes = (text) => [...new TextEncoder().encode(text)];
@@ -69,7 +77,10 @@ function byteTokenizer(said) {
     + `|[${spaces}]+(?![^${spaces}${digits}])|[${spaces}]+`, "gu");
   const cut = new RegExp(`(${marks.map((mark) => mark.replace(/[|\\{}()[\]^$+*?.]/g, "\\$&")).join("|") || "(?!)"})`);
   const encodePiece = (piece) => {
-    const parts = joined(bytes(piece).map((byte) => spelled[byte]), (first, second) => order.get(`${first} ${second}`));
+    const parts = joined(bytes(piece).map((byte) => spelled[byte]), (first, second) => {
+      const token = tokens.get(first + second);
+      return cuts[token] === first.length ? token : undefined;
+    });
     return parts.flatMap((part) => tokens.get(part) ?? []);
   };
   const encode = (text) => text.toWellFormed().split(cut).flatMap((part, number) =>
@@ -84,7 +95,7 @@ function byteTokenizer(said) {
 }
 
 // The model, whose file has been put into the memory of smollm2.wasm from `file` on.
-function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
+function engine({ exports: { q4_1, q8_0, pack, scores, mix }, memory, file, size }) {
   const { said, arrays, start } = readGguf(new Uint8Array(memory.buffer, file, size));
   const own = (name) => said[`llama.${name}`];
   const d = own("embedding_length"), ff = own("feed_forward_length"), nLayers = own("block_count");
@@ -118,12 +129,12 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const layers = Array.from({ length: nLayers }, (_, i) => ({
     ...Object.fromEntries(Object.entries(MATRICES).map(([theirs, [ours, ...sizes]]) => [ours, matrix(`blk.${i}.${theirs}`, ...sizes)])),
     before: gain(`blk.${i}.attn_norm`), between: gain(`blk.${i}.ffn_norm`),
-    keys: room(MOST_READ * wide), values: room(MOST_READ * wide), entering: room(MOST_READ * d), mixtures: room(d),
+    keys: room(MOST_READ * wide), values: room(MOST_READ * wide),
   }));
   const last = gain("output_norm"), embedding = matrix("token_embd", d, vocabulary, { 8: 34 / 32 });
   if (left.size) throw odd([...left][0], "there");
   const [X, N, Q, M] = Array.from({ length: 4 }, () => room(MOST_READ * d));
-  const [A, B] = [room(MOST_READ * ff), room(MOST_READ * ff)], line = room(MOST_READ);
+  const [A, B] = Array.from({ length: 2 }, () => room(MOST_READ * ff)), line = room(MOST_READ);
   const packs = room((MOST_READ * ff) / 2), scales = room((MOST_READ * ff) / 32), totals = room((MOST_READ * ff) / 32);
   const whole = new Int16Array(memory.buffer, packs.byteOffset, MOST_READ * ff), rest = room(CAREFUL * ff);
   lost.push(room(CAREFUL * ff), room(CAREFUL * ff));
@@ -200,7 +211,7 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
   const run = (from, first, n, seenBy, given, keep) => layers.slice(from).forEach((layer, i) => {
     const number = from + i;
     const careful = n === 1 && first ? 0 : n <= CAREFUL ? n : Number(!first); // its first token has the largest entries
-    if (keep) layer.entering.set(X.subarray(0, n * d), first * d);
+    if (keep) layer.entering = X.slice((n - 1) * d, n * d);
     normal(X, layer.before, N, n);
     times(N, d, n, careful, [layer.Q, Q], [layer.K, layer.keys.subarray(first * wide)], [layer.V, layer.values.subarray(first * wide)]);
     turn(Q, 0, H, first, n);
@@ -211,7 +222,7 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
       if (keep) keep(number, h, first + t, weights);
       if (t === n - 1 && given?.(number, h)) to.set(given(number, h));
     }
-    if (keep) layer.mixtures.set(M.subarray((n - 1) * d, n * d));
+    if (keep) layer.mixtures = M.slice((n - 1) * d, n * d);
     times(M, d, n, careful, [layer.O, N]);
     add(N, n);
     normal(X, layer.between, N, n);
@@ -230,7 +241,7 @@ function engine({ q4_1, q8_0, pack, scores, mix }, memory, file, size) {
       for (let k = 0; k < some; k++) use(t + k, logits.subarray(k * vocabulary, (k + 1) * vocabulary));
     }
   };
-  return { nLayers, H, dk, d, layers, X, embed, run, eachLogits, ...byteTokenizer(said) };
+  return { nLayers, H, dk, layers, X, embed, run, eachLogits, ...byteTokenizer(said) };
 }
 
 const logOfSum = (logits) => {
@@ -253,8 +264,8 @@ function likeliest(logits, count) {
 
 // What readers ask of the model. It remembers the text it has read last, of which a longer one goes on.
 function reader(model) {
-  const { nLayers, H, dk, d, layers, X } = model;
-  const nothing = { tokens: [], done: "", rows: [], lost: [], best: [], last: null };
+  const { nLayers, H, dk, layers, X } = model;
+  const nothing = { tokens: [], done: "", rows: [], lost: [], best: [] };
   let read = nothing, kept = []; // what was read last, and the last two results
   const name = (layer, head) => `L${layer + 1}H${head + 1}`;
 
@@ -273,18 +284,19 @@ function reader(model) {
   // Reads tokens with what is done to heads: `off` and `itself` by name, `forbidden` as [name, query, key], and `given`
   // by name, what it hands over at the last token.
   const readAll = (tokens, done) => {
-    const key = JSON.stringify(done), same = (one) => one.done === key && String(one.tokens) === String(tokens);
-    const again = !done.given && kept.find(same);
+    const key = JSON.stringify(done);
+    const again = !done.given && kept.find((one) => one.done === key && String(one.tokens) === String(tokens));
     if (again) return again;
     const goesOn = key === read.done && !done.given && read.tokens.every((token, i) => token === tokens[i]);
     const { tokens: known, rows, lost, best, last: behind } = goesOn ? read : nothing;
     const first = Math.min(known.length, tokens.length - 1), n = tokens.length - first; // the last is read in any case
-    const now = { tokens, done: key, rows: rows.slice(0, first), lost: lost.slice(0, first), best: best.slice(0, first), last: null };
+    const now = { tokens, done: key, rows: rows.slice(0, first), lost: lost.slice(0, first), best: best.slice(0, first) };
     if (first && first === known.length && behind) now.lost[first - 1] = -behind[tokens[first]];
     read = nothing; // should this be cut short
     model.embed(tokens.slice(first));
     model.run(0, first, n, seenBy(done), done.given && ((layer, head) => done.given[name(layer, head)]),
-      (layer, head, query, weights) => ((now.rows[query] ??= [])[layer * H + head] = Float32Array.from(weights)));
+      (layer, head, query, weights) => (now.rows[query] ??= new Float32Array(nLayers * H * weights.length))
+        .set(weights, (layer * H + head) * weights.length));
     model.eachLogits(n, n > 1 && n <= CAREFUL, (t, logits) => {
       const total = logOfSum(logits), next = tokens[first + t + 1];
       now.lost[first + t] = next === undefined ? null : total - logits[next];
@@ -297,12 +309,12 @@ function reader(model) {
   };
 
   // What all heads mix at the last token, layer by layer, and what is likely to come next.
-  let last = null;
+  let last;
   const handedBy = (tokens) => {
     if (String(last?.tokens) === String(tokens)) return last;
     kept = kept.filter((one) => String(one.tokens) !== String(tokens));
     const { best, last: logs } = readAll(tokens, {});
-    return (last = { tokens, logs, best: best.at(-1)[0][0], mixtures: layers.map((layer) => Float32Array.from(layer.mixtures)) });
+    return (last = { tokens, logs, best: best.at(-1)[0][0], mixtures: layers.map(({ mixtures }) => mixtures) });
   };
   const given = (mixtures, heads) => Object.fromEntries(heads.map((head) => {
     const [layer, number] = head.slice(1).split("H").map(Number);
@@ -316,7 +328,7 @@ function reader(model) {
     const now = readAll(tokens, {});
     for (let layer = 0; layer < nLayers; layer++) for (let head = 0; head < H; head++) {
       const own = mixtures[layer].slice(head * dk, (head + 1) * dk);
-      X.set(layers[layer].entering.subarray(at * d, (at + 1) * d));
+      X.set(layers[layer].entering);
       model.run(layer, at, 1, null, (l, h) => l === layer && h === head && own, null);
       model.eachLogits(1, false, (_, logits) => {
         const total = logOfSum(logits);
@@ -336,21 +348,21 @@ function answer(model, { readAll, handedBy, given, exchangeEach }, { text, quest
   const encode = (one) => model.encode(question ? QUESTION.replace("{}", () => one) : one);
   const end = (tokens) => tokens.slice(firstRead(tokens.length, MOST_READ));
   const all = [...encode(text), ...written], tokens = end(all), { exchanged, ...rest } = done;
-  const theirs = end(encode(other)), hands = exchanged.length > 0 || each;
+  const theirs = end(encode(other)), hands = exchanged.length || each;
   if (!tokens.length) throw Error("There is no token to read.");
   if (hands && !theirs.length) throw Error("Type the second text, from which heads hand over.");
-  const handed = hands ? handedBy(theirs) : null;
+  const handed = hands && handedBy(theirs);
   const isPlain = !exchanged.length && Object.values(rest).every((list) => !list.length);
   const plain = isPlain || !light ? readAll(tokens, {}) : null;
   const likely = (logs) => two.map((one) => Math.exp(logs[one]));
   const two = each ? [plain.best.at(-1)[0][0], handed.best] : [];
-  const found = each ? exchangeEach(tokens, handed.mixtures, two) : null;
+  const found = each && exchangeEach(tokens, handed.mixtures, two);
   const now = isPlain ? plain : readAll(tokens, exchanged.length ? { ...rest, given: given(handed.mixtures, exchanged) } : rest);
-  const n = tokens.length, shown = Math.min(n, WINDOW), heads = now.rows[0].length, said = (one) => model.decode([one]);
-  const patterns = new Float32Array(light ? 0 : (heads * shown * (shown + 1)) / 2);
+  const n = tokens.length, shown = light ? 0 : Math.min(n, WINDOW), heads = now.rows[0].length, said = (one) => model.decode([one]);
+  const patterns = new Float32Array((heads * shown * (shown + 1)) / 2);
   let place = 0;
-  for (let head = 0; head < heads && !light; head++) for (let i = n - shown; i < n; i++) {
-    const row = now.rows[i][head].subarray(n - shown);
+  for (let head = 0; head < heads; head++) for (let i = n - shown; i < n; i++) {
+    const row = now.rows[i].subarray(head * (i + 1) + n - shown, (head + 1) * (i + 1));
     patterns.set(row, place);
     place += row.length;
   }
@@ -358,12 +370,12 @@ function answer(model, { readAll, handedBy, given, exchangeEach }, { text, quest
     tokens, gone: all.length - n, words: tokens.map(said), lost: now.lost, patterns, shown, isPlain,
     weights: light ? [] : now.rows[Math.min(token < 0 ? n - 1 : token, n - 1)],
     best: now.best.at(-1).map(([one, share]) => [one, said(one), share, plain ? Math.exp(plain.last[one]) : share]),
-    each: each ? { answers: two.map(said), here: likely(plain.last), there: likely(handed.logs), found } : null,
+    each: each && { answers: two.map(said), here: likely(plain.last), there: likely(handed.logs), found },
   };
 }
 
 // The life of the worker: it is told how large the file is and given its parts, and then asked.
-let parts = null, model = null, texts = null;
+let parts, model, texts;
 const steps = {
   async begin({ wasm, size }) {
     if (!WebAssembly.validate(wasm)) throw Error("This browser cannot run it: its WebAssembly has no SIMD.");
@@ -373,8 +385,8 @@ const steps = {
     } catch {
       throw Error(`This browser has no ${Math.round((size + ROOM) / 1e6)} MB of memory left for the model.`);
     }
-    const { instance } = await WebAssembly.instantiate(wasm, { env: { memory } });
-    parts = { exports: instance.exports, memory, size, file: Math.ceil(instance.exports.__heap_base.value / 64) * 64, come: 0 };
+    const { instance: { exports } } = await WebAssembly.instantiate(wasm, { env: { memory } });
+    parts = { exports, memory, size, file: Math.ceil(exports.__heap_base.value / 64) * 64, come: 0 };
   },
   part({ bytes }) {
     if (parts.come + bytes.length > parts.size) throw Error("The file is longer than it should be.");
@@ -384,8 +396,7 @@ const steps = {
   },
   end() {
     if (parts.come < parts.size) throw Error("The file is not whole.");
-    const { exports, memory, file, size } = parts;
-    model = engine(exports, memory, file, size);
+    model = engine(parts);
     texts = reader(model);
   },
   ask: (asked) => answer(model, texts, asked),
