@@ -2,6 +2,10 @@
 
 document.documentElement.classList.add("attn-scripted");
 
+// It asks for light or dark only once its programs have come; until then a page would have neither's colours and borders.
+const { dataset } = document.documentElement;
+if (dataset.mode === "auto") dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+
 // It reports every page load on the console. A quiet console lets a real problem be seen.
 const log = console.log;
 console.log = (...words) => /^\[(PST|togglebutton)\]/.test(words[0]) || log(...words);
@@ -36,7 +40,6 @@ if (localStorage.getItem("attention-worked-out: show all") !== "yes") {
 // Paper is white: printing borrows the light theme.
 for (const [event, from, to] of [["beforeprint", "theme", "themeOnScreen"], ["afterprint", "themeOnScreen", "theme"]]) {
   addEventListener(event, () => {
-    const { dataset } = document.documentElement;
     dataset[to] = dataset[from];
     if (event === "beforeprint") dataset.theme = "light";
   });

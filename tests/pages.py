@@ -1,4 +1,4 @@
-"""The names of the book's pages, and how axe judges one."""
+"""The names of the book's pages, how one is opened to see whether it moves, and how axe judges one."""
 
 import yaml
 
@@ -14,8 +14,32 @@ AXE = {  # this rule is experimental, and off, in the axe on board
     "resultTypes": ["violations"],
     "rules": {"label-content-name-mismatch": {"enabled": True}},
 }
+SHIFTED = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((shift) => { window.shifted += shift.value; }))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+PAINTED = """() => document.readyState === "interactive" && [...document.images].every((image) => image.complete)
+  && performance.getEntriesByName("first-contentful-paint").length"""
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def page_of(name):
     """Return where the book has the page of a chapter, such as "scaling"."""
     return f"chapters/{chapter(name).stem}.html"
+
+
+def read_before_the_programs_come(visit, address, width, **options):
+    """Open a page whose figures come only after it was painted; it knows by how much its content has moved then."""
+    page, held = visit("about:blank", width=width, ask=True, **options), []
+    page.requested.clear()
+    page.add_init_script(SHIFTED)
+    page.route("**/page-later.js*", lambda route: held.append(route))
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(PAINTED)
+    page.evaluate(FRAMES)
+    held[0].continue_()
+    page.unroute("**/page-later.js*")  # another time they come as they do
+    page.wait_for_load_state("load")
+    page.evaluate(FRAMES)
+    return page

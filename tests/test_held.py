@@ -63,7 +63,9 @@ def test_all_that_is_held_stands_in_the_table(unloaded):
 
 
 @each
-def test_the_keyboard_moves_it_by_steps_up_to_its_bounds(blank, name, label, way, start, step, five, least, most):
+def test_keys_move_it_by_steps_and_a_hand_along_its_way_up_to_its_bounds(
+    blank, name, label, way, start, step, five, least, most
+):
     page = blank(EACH[name])
     held = handle(page, label)
     read = reader_of(held, way)
@@ -78,14 +80,7 @@ def test_the_keyboard_moves_it_by_steps_up_to_its_bounds(blank, name, label, way
             assert value is None or read() == pytest.approx(value, abs=0.006), pressed
         press(page, "Start again")
 
-
-@each
-def test_it_follows_the_hand_along_its_way_inside_its_bounds_and_only_while_it_is_held(
-    blank, name, label, way, start, step, five, least, most
-):
-    page = blank(EACH[name])
-    held = handle(page, label)
-    read, (right, down) = reader_of(held, way), WAYS[way]
+    right, down = WAYS[way]  # and by hand along this way, and only while it is held
 
     def middle():
         box = held.locator(".attn-target").bounding_box()

@@ -1,7 +1,8 @@
-"""Each chapter from top to bottom by the keyboard alone, over HTTP as test_guesses.py says."""
+"""Each chapter from top to bottom by the keyboard alone, over HTTP as test_guesses.py says, at a first visit."""
 
 import pytest
 from keyboard import Reader, Typist, mounted
+from pages import FRAMES, read_before_the_programs_come
 
 from book import chapters
 from book.execute import exercises, read
@@ -14,8 +15,9 @@ FIRST = """results => results.map(({ children }) => {
 
 
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
-def test_every_guess_is_made_and_kept_and_every_exercise_is_answered_by_the_keyboard(visit, address, path):
-    page = visit(f"{address}/chapters/{path.stem}.html", ask=True)
+def test_a_light_still_page_every_guess_is_made_and_kept_and_every_exercise_answered(visit, packed, address, path):
+    page = read_before_the_programs_come(visit, f"{address}/chapters/{path.stem}.html", 1280)
+    assert page.evaluate("shifted") <= 0.02
     results = page.locator(".attn-result")
     assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(mounted(path))
     reader = Reader(page, mounted(path))
@@ -27,6 +29,10 @@ def test_every_guess_is_made_and_kept_and_every_exercise_is_answered_by_the_keyb
     assert figure.locator("tbody tr").count() == len(reader.said)
     assert figure.locator(".attn-hit").count() == right
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.evaluate(FRAMES)
+    sizes = packed(page.requested)  # of all that the chapter has to show
+    assert len(sizes) <= 15 and sum(sizes) <= 300_000
+    assert not [url for url in page.requested if not url.startswith((address, "data:"))]
 
     page.reload()
     assert page.locator(".attn-result[hidden]").count() == 0, "what was said is kept"
