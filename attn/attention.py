@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from attn.checks import as_array, as_floats, widened, with_common_axes
-from attn.rows import lowest, row_sums, softmax_in_place
+from attn.rows import lowest, row_sums, softmax_in_place, surely_finite
 from attn.tape import differentiable, sum_to
 
 
@@ -152,7 +152,8 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
     def backward(grad_output):
         with np.errstate(over="ignore", invalid="ignore"):
             grad_scores = grad_output @ V.mT  # at first those of the weights
-        np.copyto(grad_scores, 0, where=weights == 0)  # no gradient passes a weight of zero
+            if not surely_finite(grad_scores):
+                np.copyto(grad_scores, 0, where=weights == 0)  # no gradient passes a weight of zero
         grad_scores -= row_sums(weights * grad_scores)
         grad_scores *= weights
         grad_Q = scale * weighted_sum(grad_scores, K)
@@ -192,7 +193,7 @@ def weighted_sum(weights, rows):
     """Return weights @ rows, where a weight of zero hides whatever its row holds, even NaN (0 * NaN is NaN)."""
     with np.errstate(over="ignore", invalid="ignore"):
         mixed = weights @ rows
-        if np.isfinite(mixed).all() or np.isfinite(rows).all():
+        if surely_finite(mixed) or np.isfinite(rows).all():
             return mixed
         held = np.isfinite(rows).all(axis=-1, keepdims=True)
         mixed, others = weights @ np.where(held, rows, 0), np.where(held, 0, rows)

@@ -257,8 +257,9 @@ def embedding(tokens, table):
     tokens = tokens.astype(int, copy=False)
 
     def backward(grad):
-        one_hot = np.arange(len(table))[:, None] == np.ravel(tokens)  # a product is faster than adding row by row
-        return None, one_hot.astype(grad.dtype) @ as_rows(grad)
+        one_hot = np.zeros((tokens.size, len(table)), grad.dtype)  # a product is faster than adding row by row
+        one_hot[np.arange(tokens.size), np.ravel(tokens)] = 1
+        return None, one_hot.T @ as_rows(grad)
 
     return table[tokens], backward
 

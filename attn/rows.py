@@ -39,6 +39,11 @@ def row_max(X):
     return as_rows(X).T.copy().max(axis=0, initial=lowest(X)).reshape(*X.shape[:-1], 1)
 
 
+def surely_finite(X):
+    """Return whether the sum of all squares is finite, and so each entry; of very large ones it is not."""
+    return math.isfinite(np.vdot(X, X))
+
+
 def lowest(X):
     """Return the lowest finite number of a dtype: less it, -inf stays what it is."""
     return np.finfo(X.dtype).min

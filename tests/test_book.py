@@ -72,9 +72,19 @@ def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
 def test_the_whole_machine_its_time_and_what_each_step_does_share_a_screen(visit, book, width, highest):
     page = visit((book / page_of("one_layer")).as_uri(), width=width)
     figure = page.locator("[data-explorable=stepper] .attn-explorable")
-    for step in range(20):
-        figure.locator(".attn-time input").fill(str(step))
-        assert figure.bounding_box()["height"] <= highest
+    heights = figure.evaluate(
+        """async (figure) => {
+          const time = figure.querySelector(".attn-time input"), heights = [];
+          for (time.value = 0; heights.length < 20; time.value++) {
+            time.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise(requestAnimationFrame);
+            heights.push([figure.querySelector(".attn-step-title").textContent, figure.getBoundingClientRect().height]);
+          }
+          return heights;
+        }"""
+    )
+    assert all(title.startswith(f"Step {number} of 20") for number, (title, _) in enumerate(heights, start=1))
+    assert max(height for _, height in heights) <= highest
     assert figure.locator(".attn-loom, .attn-time, .attn-step").and_(page.locator(":visible")).count() == 3
 
 

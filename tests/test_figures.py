@@ -8,6 +8,7 @@ import pytest
 from examples import EACH, MOVES, OTHERS, SENTENCE, ask_share_receive, stepper
 from hands import bring, choose, click, control, drag, handle, hold, in_notebook, press, touch, unfold, words
 from looks import LOOK, changes, facts
+from pages import FRAMES
 from playwright.sync_api import expect
 
 import attn_course.figures
@@ -344,18 +345,22 @@ def test_an_arrow_that_shows_how_it_learns_goes_back_unless_it_is_taken(blank):
         "() => document.querySelector('.attn-outcome, .attn-explorable').textContent.match(/asks with \\((.*?)\\)/)[1]"
     )
     page = blank(ask_share_receive(shows=True), reduced_motion="no-preference")
-    page.wait_for_function(f"({arrow})() !== '0.00, 1.00'")
-    page.wait_for_function(f"({arrow})() === '0.00, 1.00'")
-    page = blank(ask_share_receive(shows=True), reduced_motion="no-preference")
-    page.wait_for_function(f"({arrow})() !== '0.00, 1.00'")
-    hold(page, "The question of it", "ArrowRight")
-    page.wait_for_timeout(300)  # a gliding that has begun ends
-    taken, address = page.evaluate(arrow), page.url
-    page.wait_for_timeout(900)
-    assert page.evaluate(arrow) == taken != "0.00, 1.00"
+    page.clock.install()
+    for is_taken in (False, True):
+        page.reload()
+        page.wait_for_function(f"({arrow})() !== '0.00, 1.00'")
+        if is_taken:
+            hold(page, "The question of it", "ArrowRight")
+            page.clock.run_for(300)  # a gliding that has begun ends
+            taken = page.evaluate(arrow)
+        page.clock.run_for(5000)
+        assert page.evaluate(arrow) == (taken if is_taken else "0.00, 1.00")
+    assert taken != "0.00, 1.00"
+    address = page.url
     page.goto("about:blank")
     page.goto(f"{address}#arrow-3=[[1,1]]")  # an arrow that was sent
-    page.wait_for_timeout(1500)
+    page.evaluate(FRAMES)
+    page.clock.run_for(5000)
     assert page.evaluate(arrow) == "1.00, 1.00"
 
 
