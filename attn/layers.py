@@ -138,7 +138,8 @@ def _inverse_deviation(X, epsilon):
 def relu(X):
     """Set negative entries to zero."""
     (X,) = as_floats(X=X)
-    return np.maximum(X, 0), lambda grad: (grad * (X > 0),)
+    zeros = np.zeros(X.shape[-1:], X.dtype)  # with a row of them NumPy is twice as fast as with a number
+    return np.maximum(X, zeros), lambda grad: (grad * (X > 0),)
 
 
 @differentiable

@@ -9,6 +9,8 @@ import math
 import numpy as np
 
 SHORT = 64  # entries of a row whose maximum is found faster in columns
+MANY = 2**14
+_ONES = {np.dtype(kind): np.ones(MANY, kind) for kind in ("float32", "float64")}  # making them takes as long as a sum
 
 
 def as_rows(X):
@@ -18,7 +20,7 @@ def as_rows(X):
 
 def row_sums(X):
     """Return the sum of each row, shape (..., 1), as a product."""
-    return (as_rows(X) @ np.ones((X.shape[-1], 1), X.dtype)).reshape(*X.shape[:-1], 1)
+    return (as_rows(X) @ _ones(X.shape[-1], X.dtype)).reshape(*X.shape[:-1], 1)
 
 
 def row_means(X):
@@ -29,7 +31,7 @@ def row_means(X):
 def column_sums(X):
     """Return the sum over all rows, shape (n_columns,), as a product."""
     rows = as_rows(X)
-    return np.ones(len(rows), X.dtype) @ rows
+    return _ones(len(rows), X.dtype) @ rows
 
 
 def row_max(X):
@@ -37,6 +39,10 @@ def row_max(X):
     if X.shape[-1] > SHORT:
         return X.max(axis=-1, keepdims=True, initial=lowest(X))
     return as_rows(X).T.copy().max(axis=0, initial=lowest(X)).reshape(*X.shape[:-1], 1)
+
+
+def _ones(n, dtype):
+    return _ONES[dtype][:n] if dtype in _ONES and n <= MANY else np.ones(n, dtype)
 
 
 def surely_finite(X):

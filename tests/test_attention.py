@@ -175,7 +175,7 @@ def test_a_hidden_value_that_is_nan_costs_no_table_of_all_products():
 def test_what_is_not_finite_is_mixed_in_where_its_weight_is_not_zero(seed):
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(2, 3, 5)) * (rng.random((2, 3, 5)) < 0.6)
-    rows = np.where(rng.random((2, 5, 7)) < 0.3, rng.choice([np.nan, np.inf, -np.inf], size=(2, 5, 7)), 1.5)
+    rows = np.where(rng.random((2, 5, 7)) < 0.3, rng.choice([np.nan, np.inf, -np.inf, 1e200], size=(2, 5, 7)), 1.5)
     with np.errstate(invalid="ignore"):
         terms = weights[..., None] * rows[:, None]
         exact = np.sum(np.where(weights[..., None] == 0, 0, terms), axis=-2)

@@ -11,6 +11,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from attn import layers, softmax
 from attn.layers import embedding, feed_forward, gated_feed_forward, layer_norm, linear, rms_norm, unembedding
 from attn.positions import masked, relative_bias, rotary
+from attn.rows import column_sums, row_sums
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble"])
+@pytest.mark.parametrize("shape", [(2, 3, 5), (0, 5), (3, 0), (2, 2**14 + 1), (2**14 + 1, 2)])
+def test_sums_by_products_are_sums(shape, dtype):
+    exact = np.random.default_rng(0).integers(2, size=shape)
+    X, others = exact.astype(dtype), tuple(range(len(shape) - 1))
+    for found, sums in [(row_sums(X), exact.sum(axis=-1, keepdims=True)), (column_sums(X), exact.sum(axis=others))]:
+        assert found.dtype == dtype
+        assert_allclose(found, sums, rtol=1e-3 if dtype == "float16" else 0)
 
 
 def arrays(*shapes, seed=0):
