@@ -138,7 +138,7 @@ def _inverse_deviation(X, epsilon):
 def relu(X):
     """Set negative entries to zero."""
     (X,) = as_floats(X=X)
-    zeros = np.zeros(X.shape[-1:], X.dtype)  # with a row of them NumPy is twice as fast as with a number
+    zeros = np.zeros(X.shape[-1:], X.dtype)  # in float32 NumPy compares with them in half the time that a number takes
     return np.maximum(X, zeros), lambda grad: (grad * (X > 0),)
 
 
