@@ -91,24 +91,23 @@ def fill_cache():
         read(path)
         cache.add_nb_to_project(str(path))
     pending = [Path(record.uri) for record in cache.list_unexecuted()]
-    quiet = logging.getLogger("chapters")
-    quiet.setLevel(logging.CRITICAL)
 
-    def execute_one(path):
+    def problem_of(path):
+        told, logger = io.StringIO(), logging.Logger(path.name, logging.ERROR)
+        logger.addHandler(logging.StreamHandler(told))
         for _ in range(2):  # of two kernels that start at once and take the same port, one dies
-            executor = load_executor("local-serial", cache, logger=quiet)
+            executor = load_executor("local-serial", cache, logger=logger)
             if executor.run_and_cache(filter_uris=[str(path)], timeout=SECONDS).succeeded:
-                return True
-            if cache.get_project_record(str(path)).traceback:
-                return False
-        return False
+                return None
+            if traceback := cache.get_project_record(str(path)).traceback:
+                return traceback
+        return told.getvalue().strip().rpartition("\n")[2]  # of what is no cell's fault, as a kernel that died
 
     left = len(pending)
-    for path, succeeded in on_all_cores(execute_one, pending):
+    for path, problem in on_all_cores(problem_of, pending):
         left -= 1
-        if not succeeded:
-            told = cache.get_project_record(str(path)).traceback or "Its kernel died, or a cell took too long."
-            raise ChapterFailed(f"A cell of {path.name} failed.\n{told}")
+        if problem is not None:
+            raise ChapterFailed(f"A cell of {path.name} failed.\n{problem}")
         print(f"executed {path.name}, {left} left", flush=True)
 
 
