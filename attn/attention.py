@@ -156,7 +156,8 @@ def scaled_dot_product_attention(Q, K, V, mask=None, *, scale=None):
                 np.copyto(grad_scores, 0, where=weights == 0)  # no gradient passes a weight of zero
         grad_scores -= row_sums(weights * grad_scores)
         grad_scores *= weights
-        grad_Q = scale * weighted_sum(grad_scores, K)
+        grad_Q = weighted_sum(grad_scores, K)
+        grad_Q *= scale
         grad_K = weighted_sum(grad_scores.mT, scaled_Q)
         grad_V = weighted_sum(weights.mT, grad_output)
         is_learned = isinstance(mask, np.ndarray) and mask.dtype.kind == "f"

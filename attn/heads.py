@@ -108,9 +108,8 @@ def project_out_of_heads(mixtures, W_O, b=None):
     return output.reshape(*united.shape[:-1], d_model), backward
 
 
-@differentiable
 def share_heads(heads, n_heads):
-    """Repeat each key head for its group of neighbouring heads.
+    """Repeat each key head for its group of neighbouring heads; where each head has its own, they are as they were.
 
     Parameters
     ----------
@@ -122,14 +121,18 @@ def share_heads(heads, n_heads):
     -------
     array, shape (..., n_heads, n, d)
     """
+    n_key_heads = heads.shape[-3]
+    return heads if n_key_heads == n_heads else _repeat_heads(heads, n_heads // n_key_heads)
+
+
+@differentiable
+def _repeat_heads(heads, group):
     *leading, n_key_heads, n, d = heads.shape
-    group = n_heads // n_key_heads
-    shared = np.repeat(heads, group, axis=-3) if group > 1 else heads.view()
 
     def backward(grad):
-        return (grad.reshape(*leading, n_key_heads, group, n, d).sum(axis=-3) if group > 1 else grad,)
+        return grad.reshape(*leading, n_key_heads, group, n, d).sum(axis=-3), None
 
-    return shared, backward
+    return np.repeat(heads, group, axis=-3), backward
 
 
 def _side_by_side(heads):

@@ -78,11 +78,12 @@ def layer_norm(X, gain, bias, *, epsilon=1e-5):
     Y += bias
 
     def backward(grad):
-        grad_normal = grad * gain
-        grad_X = grad_normal - row_means(grad_normal)
-        grad_X -= normal * row_means(grad_normal * normal)
+        along = grad * normal
+        grad_X = grad * gain
+        grad_X -= row_means(grad, gain)
+        grad_X -= normal * row_means(along, gain)
         grad_X *= inverse
-        return grad_X, column_sums(grad * normal), column_sums(grad)
+        return grad_X, column_sums(along), column_sums(grad)
 
     return Y.astype(dtype, copy=False), backward
 
@@ -120,8 +121,8 @@ def rms_norm(X, gain, *, epsilon=1e-5):
     normal = X * inverse
 
     def backward(grad):
-        grad_normal = grad * gain
-        return inverse * (grad_normal - normal * row_means(grad_normal * normal)), column_sums(grad * normal)
+        along = grad * normal
+        return inverse * (grad * gain - normal * row_means(along, gain)), column_sums(along)
 
     return (normal * gain).astype(dtype, copy=False), backward
 

@@ -18,14 +18,15 @@ def as_rows(X):
     return X.reshape(math.prod(X.shape[:-1]), X.shape[-1])
 
 
-def row_sums(X):
-    """Return the sum of each row, shape (..., 1), as a product."""
-    return (as_rows(X) @ _ones(X.shape[-1], X.dtype)).reshape(*X.shape[:-1], 1)
+def row_sums(X, weights=None):
+    """Return the sum of each row, shape (..., 1), as a product; with weights, one for a column, of weighted entries."""
+    weights = _ones(X.shape[-1], X.dtype) if weights is None else weights
+    return (as_rows(X) @ weights).reshape(*X.shape[:-1], 1)
 
 
-def row_means(X):
-    """Return the mean of each row, shape (..., 1), as a product."""
-    return row_sums(X) / X.shape[-1]
+def row_means(X, weights=None):
+    """Return the mean of each row, shape (..., 1), as a product; with weights, of weighted entries."""
+    return row_sums(X, weights) / X.shape[-1]
 
 
 def column_sums(X):

@@ -60,10 +60,12 @@ def cross_entropy(logits, targets, loss_mask=None):
     grad_rows = np.exp(shifted)
     sums = row_sums(grad_rows)
     loss = float(np.mean(np.log(sums[:, 0]) - shifted[at_targets]))
-    grad_rows /= sums
-    grad_rows[at_targets] -= 1
-    grad = np.zeros_like(as_rows(logits))
-    grad[here] = grad_rows / len(rows)
+    grad_rows /= sums * len(rows)
+    grad_rows[at_targets] -= 1 / len(rows)
+    grad = grad_rows.astype(logits.dtype, copy=False)
+    if loss_mask is not None:
+        grad = np.zeros_like(as_rows(logits))
+        grad[here] = grad_rows
     return loss, grad.reshape(logits.shape)
 
 
