@@ -35,7 +35,8 @@ def marionette(process):
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection, connection.makefile("rb") as incoming:
 
         def receive():
-            return json.loads(incoming.read(int(b"".join(iter(lambda: incoming.read(1), b":")))))
+            length = itertools.takewhile(bytes.isdigit, iter(functools.partial(incoming.read, 1), None))
+            return json.loads(incoming.read(int(b"".join(length))))
 
         numbers = itertools.count()
 
@@ -49,7 +50,6 @@ def marionette(process):
         assert receive()["marionetteProtocol"] == 3
         do("WebDriver:NewSession")
         yield do
-        do("Marionette:Quit", flags=["eForceQuit"])
 
 
 @pytest.fixture
@@ -64,9 +64,8 @@ def firefox(tmp_path):
         try:
             with marionette(process) as do:
                 yield do
-        except BaseException:
-            process.kill()
-            raise
+        finally:
+            process.kill()  # asked to quit, it may end before it answers
 
 
 def run(firefox, script):
