@@ -235,8 +235,7 @@ def torch_step(d, rows):
 
 @both
 @pytest.mark.parametrize("d_model", [32, 64])
-@pytest.mark.parametrize("turn", range(15))  # they alternate, for a machine is slower one second than the next
-@pytest.mark.benchmark(min_rounds=1, max_time=0)
+@pytest.mark.parametrize("turn", range(5))  # they alternate, for a machine is slower one second than the next
 def test_twenty_training_steps(benchmark, d_model, who, turn):
     rng = np.random.default_rng(1)
     rows = [
