@@ -153,7 +153,18 @@ def begin(page, lab):
     """Open JupyterLab on an empty desk: a notebook that it opened again might come late, over that of the next test."""
     page.goto(f"{lab}/lab?reset")
     page.wait_for_function("window.jupyterapp")
-    page.evaluate("() => window.jupyterapp.restored")
+    wait_for(page, "() => window.jupyterapp.restored")
+
+
+def wait_for(page, promise, given=None):
+    """Wait until what a function of JavaScript promises has come.
+
+    Asked to wait for the promise itself, Chromium 150 says now and then that it was garbage collected, and all goes on.
+    """
+    page.evaluate(
+        f"(given) => {{ window.hasCome = false; ({promise})(given).then(() => (window.hasCome = true)); }}", given
+    )
+    page.wait_for_function("window.hasCome")
 
 
 @pytest.fixture
@@ -161,7 +172,8 @@ def opened(desk):
     """Open a notebook, alone on the desk, and wait for its kernel; return the page."""
 
     def open_notebook(name):
-        desk.evaluate(
+        wait_for(
+            desk,
             """async (path) => {
                 const { commands, shell } = window.jupyterapp;
                 [...shell.widgets("main")].forEach((widget) => widget.dispose());
@@ -176,7 +188,7 @@ def opened(desk):
             }""",
             arg=name,
         )
-        desk.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
+        wait_for(desk, "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.info")
         return desk
 
     return open_notebook
@@ -187,7 +199,8 @@ def run(page, number=None):
 
     JupyterLab may scroll a little longer, so that what the mouse takes hold of is let go elsewhere: press a key then.
     """
-    page.evaluate(
+    wait_for(
+        page,
         """async (number) => {
             const { commands, shell } = window.jupyterapp;
             if (number === null) return await commands.execute("notebook:run-all-cells");
@@ -407,20 +420,20 @@ def test_what_was_said_outlives_a_reload_and_one_switch_hides_and_shows_cells(as
     guess(page, "tired").get_by_role("button", name="the cat").press("Enter")
     kept = page.evaluate("JSON.parse(localStorage['attention-worked-out'])")
     assert kept == {"asks?what": "play", "asks?tired": "the cat"} and seen(page) == [WHO, WHAT, END]
-    switch(page).check()
+    switch(page).press("Space")
     assert seen(page) == SAYS and guess(page, "where").get_by_role("button", name="Just show me").is_visible()
     begin(page, lab)  # only now are figures drawn before they stand in the page
     page = opened("asks.ipynb")
     run(page)
     verdict(page, "tired").get_by_text("and so it is").wait_for()
     assert switch(page).is_checked() and seen(page) == SAYS
-    switch(page).uncheck()
+    switch(page).press("Space")
     assert seen(page) == [WHO, WHAT, END]
 
 
 def test_a_guess_waits_for_its_answer(asked):
     page = asked
-    page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+    wait_for(page, "() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     run(page, place('Guess("tired"', ASKS))
     guess(page, "tired").get_by_role("button", name="the dog").press("Enter")
     assert verdict(page, "tired").inner_text() == "You said “the dog”. Run the cells below to see what it is."
@@ -433,7 +446,7 @@ def test_what_a_saved_notebook_says_was_said(asked, opened):
     guess(asked, "tired").get_by_role("button", name="the dog").press("Enter")
     verdict(asked, "tired").get_by_text("You said “the dog”; it is “the cat”.").wait_for()
     seen(asked)  # what was run has come, and all of it is there to save
-    asked.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    wait_for(asked, "() => window.jupyterapp.commands.execute('docmanager:save')")
     asked.evaluate("() => localStorage.clear()")
     page = opened("asks.ipynb")
     verdict(page, "tired").get_by_text("You said “the dog”; it is “the cat”.").wait_for()
@@ -457,7 +470,7 @@ def test_numbers_that_the_book_folds_stay_folded_until_their_cell_is_run(asked):
     page, where = asked, place("print('On the mat.')", ASKS)
     cell = f"window.jupyterapp.shell.currentWidget.content.widgets[{where}]"
     page.evaluate(f"""() => {cell}.model.setMetadata("tags", ["hide-cell"])""")
-    switch(page).check()
+    switch(page).press("Space")
     run(page)
     page.wait_for_function(f"{cell}.outputHidden")
     run(page, where)
