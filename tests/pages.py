@@ -15,9 +15,10 @@ AXE = {  # this rule is experimental, and off, in the axe on board
     "rules": {"label-content-name-mismatch": {"enabled": True}},
 }
 SHIFTED = """
-window.shifted = 0;
-new PerformanceObserver((list) => list.getEntries().forEach((shift) => { window.shifted += shift.value; }))
-  .observe({ type: "layout-shift", buffered: true });
+window.shifts = [];
+new PerformanceObserver((list) => list.getEntries().forEach(({ value, sources }) => {
+  window.shifts.push([value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent)?.slice(0, 200))]);
+})).observe({ type: "layout-shift", buffered: true });
 """
 PAINTED = """() => document.readyState === "interactive" && [...document.images].every((image) => image.complete)
   && performance.getEntriesByName("first-contentful-paint").length"""
@@ -43,3 +44,9 @@ def read_before_the_programs_come(visit, address, width, **options):
     page.wait_for_load_state("load")
     page.evaluate(FRAMES)
     return page
+
+
+def shifts(page):
+    """Return what has moved in such a page, and by how much, where all together is more than a page may move."""
+    moved = page.evaluate("shifts")
+    return moved if sum(by for by, _ in moved) > 0.02 else []

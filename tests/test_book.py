@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from pages import AXE, CHAPTERS, FRAMES, PAGES, TITLE, page_of, read_before_the_programs_come
+from pages import AXE, CHAPTERS, FRAMES, PAGES, TITLE, page_of, read_before_the_programs_come, shifts
 
 from book.formulas import colour_symbols, typeset
 from book.slim import bundle
@@ -51,7 +51,7 @@ def test_a_theme_that_writes_its_tags_in_another_way_is_noticed(tmp_path):
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in CHAPTERS])  # those: test_keyboard.py
 def test_over_http_a_page_asks_nobody_else_says_nothing_and_does_not_move(visit, address, name):
     page = read_before_the_programs_come(visit, f"{address}/{name}", 1280)
-    assert page.evaluate("shifted") <= 0.02
+    assert not shifts(page)
     assert not [url for url in page.requested if not url.startswith((address, "data:"))]
     assert page.said == []
 
@@ -153,7 +153,7 @@ def judged(axe, page, rules=None):
 @pytest.mark.parametrize("name", PAGES)
 def test_opened_as_a_file_without_a_network_a_page_works_for_everyone(visit, book, name):
     page = read_before_the_programs_come(visit, (book / name).as_uri(), 360, offline=True)
-    assert page.evaluate("shifted") <= 0.02
+    assert not shifts(page)
     for switch in page.get_by_label("Show all results without asking me first").all():
         switch.check()
     assert not [url for url in page.requested if not url.startswith(("file:", "data:"))]

@@ -2,7 +2,7 @@
 
 import pytest
 from keyboard import Reader, Typist, mounted
-from pages import FRAMES, read_before_the_programs_come
+from pages import FRAMES, read_before_the_programs_come, shifts
 
 from book import chapters
 from book.execute import exercises, read
@@ -17,7 +17,7 @@ FIRST = """results => results.map(({ children }) => {
 @pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 def test_a_light_still_page_every_guess_is_made_and_kept_and_every_exercise_answered(visit, packed, address, path):
     page = read_before_the_programs_come(visit, f"{address}/chapters/{path.stem}.html", 1280)
-    assert page.evaluate("shifted") <= 0.02
+    assert not shifts(page)
     results = page.locator(".attn-result")
     assert results.count() == page.locator(".attn-result[hidden=until-found]").count() == len(mounted(path))
     reader = Reader(page, mounted(path))
