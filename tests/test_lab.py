@@ -162,9 +162,13 @@ def wait_for(page, promise, given=None):
     Asked to wait for the promise itself, Chromium 150 says now and then that it was garbage collected, and all goes on.
     """
     page.evaluate(
-        f"(given) => {{ window.hasCome = false; ({promise})(given).then(() => (window.hasCome = true)); }}", given
+        f"""(given) => {{
+            window.came = null;
+            ({promise})(given).then(() => (window.came = "all"), (error) => (window.came = `${{error}}`));
+        }}""",
+        given,
     )
-    page.wait_for_function("window.hasCome")
+    assert page.wait_for_function("window.came").json_value() == "all"
 
 
 @pytest.fixture
