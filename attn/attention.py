@@ -177,16 +177,15 @@ def _masked(scores, mask):
     if mask.dtype != bool and mask.any() and ((mask == 0) | (mask == 1)).all():
         raise TypeError(f"the zeros and ones of a {mask.dtype} mask are added and hide nothing: make it boolean")
     try:
-        np.broadcast_to(mask, scores.shape)
+        if mask.dtype != bool:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores += mask
+        np.copyto(scores, -np.inf, where=~mask if mask.dtype == bool else np.isneginf(mask))
     except ValueError:
         raise ValueError(
             f"mask of shape {mask.shape} does not broadcast to scores of shape {scores.shape}: one of keys, shape "
             "(batch, n_keys), needs an axis of queries, mask[:, None, :]"
         ) from None
-    if mask.dtype != bool:
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores += mask
-    np.copyto(scores, -np.inf, where=~mask if mask.dtype == bool else np.isneginf(mask))
     return scores
 
 

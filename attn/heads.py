@@ -62,15 +62,15 @@ def project_into_heads(X, W, b=None):
     """
     X, W = as_floats(X=X, W=W)
     n_heads, d_model, d_k = W.shape
-    rows, beside = as_rows(X), np.swapaxes(W, 0, 1).reshape(d_model, n_heads * d_k)
+    rows, beside = as_rows(X), W.swapaxes(0, 1).reshape(d_model, n_heads * d_k)
     projected = rows @ beside
     if b is not None:
         projected += np.ravel(b)
-    heads = np.swapaxes(projected.reshape(*X.shape[:-1], n_heads, d_k), -2, -3)
+    heads = projected.reshape(*X.shape[:-1], n_heads, d_k).swapaxes(-2, -3)
 
     def backward(grad):
         grad = as_rows(_side_by_side(grad))
-        grad_W = np.swapaxes((rows.T @ grad).reshape(d_model, n_heads, d_k), 0, 1)
+        grad_W = (rows.T @ grad).reshape(d_model, n_heads, d_k).swapaxes(0, 1)
         grad_b = None if b is None else column_sums(grad).reshape(n_heads, d_k)
         return (grad @ beside.T).reshape(X.shape), grad_W, grad_b
 
@@ -103,7 +103,7 @@ def project_out_of_heads(mixtures, W_O, b=None):
         grad = as_rows(grad)
         grad_united = (grad @ stacked.T).reshape(*united.shape[:-1], n_heads, d_v)
         grad_W_O = (rows.T @ grad).reshape(W_O.shape)
-        return np.swapaxes(grad_united, -2, -3), grad_W_O, None if b is None else column_sums(grad)
+        return grad_united.swapaxes(-2, -3), grad_W_O, None if b is None else column_sums(grad)
 
     return output.reshape(*united.shape[:-1], d_model), backward
 
@@ -138,7 +138,7 @@ def _repeat_heads(heads, group):
 def _side_by_side(heads):
     """Put what all heads hold of a token side by side: (..., n, n_heads * d)."""
     *leading, n_heads, n, d = heads.shape
-    return np.swapaxes(heads, -2, -3).reshape(*leading, n, n_heads * d)
+    return heads.swapaxes(-2, -3).reshape(*leading, n, n_heads * d)
 
 
 def _check_sizes(X, W_Q, W_K, W_V, W_O, context):

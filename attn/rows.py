@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-SHORT = 64  # entries of a row whose maximum is found faster in columns
+SHORT = 32  # entries of a row whose maximum is found faster in columns
 MANY = 2**14  # ones that are kept
 _ONES = {np.dtype(kind): np.ones(MANY, kind) for kind in ("float32", "float64")}  # making them takes as long as a sum
 

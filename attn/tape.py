@@ -47,18 +47,19 @@ class Tape:
 
     def note(self, outputs, inputs, backward):
         """Write down that `outputs` came from `inputs`; `backward` takes the gradient of the first to theirs."""
+        met, made = self._met, self._made
         for array in inputs:
-            if id(array) not in self._met:
-                lost = self._made.setdefault(id(_memory(array)), False)
+            if id(array) not in met:
+                lost = made.setdefault(id(_memory(array)), False)
                 if lost or (isinstance(array, (list, tuple)) and self.knows(array)):
                     raise TypeError(
                         f"the tape cannot follow an array of shape {np.shape(array)} back: it is not what a layer "
                         "gave, but a view of it, a list, or what a layer gives to look at"
                     )
-                self._met.add(id(array))
+                met.add(id(array))
         for array in outputs:
-            self._made.setdefault(id(_memory(array)), True)
-        self._met.add(id(outputs[0]))
+            made.setdefault(id(_memory(array)), True)
+        met.add(id(outputs[0]))
         self._notes.append((outputs, inputs, backward))
 
     def knows(self, part):
@@ -179,7 +180,7 @@ def _sum(X, Y):
 
 def _noted(array):
     array = array.view(Noted)
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

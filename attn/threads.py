@@ -15,12 +15,14 @@ def on_one_thread(function):
 
     @functools.wraps(function)
     def run(*inputs, **options):
-        with _threads().limit(limits=1, user_api="blas"):
+        if all(library.num_threads == 1 for library in _libraries().lib_controllers):  # as inside another such function
+            return function(*inputs, **options)
+        with _libraries().limit(limits=1):
             return function(*inputs, **options)
 
     return run
 
 
 @functools.cache
-def _threads():
-    return ThreadpoolController()  # NumPy is loaded by now, and with it the library that makes its products
+def _libraries():
+    return ThreadpoolController().select(user_api="blas")  # NumPy has loaded by now what makes its products
