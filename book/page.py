@@ -52,14 +52,23 @@ def unname_folds(app, pagename, templatename, context, doctree):
     context["body"] = context.get("body", "").replace(' aria-label="Toggle hidden content"', "")
 
 
-class Captions(SphinxTransform):
-    """Mark the caption of a figure: a paragraph right below a cell that begins and ends in italics."""
+class Cells(SphinxTransform):
+    """Mark cells that show nothing, and by cells the question of a guess and a figure's caption, all in italics.
+
+    A style that looks at what comes next would move what stands there, where a page is painted while it comes.
+    """
 
     default_priority = 400
 
     def apply(self, **kwargs):
-        for cell in self.document.findall(nodes.container):
-            below = cell.parent.children[cell.parent.index(cell) + 1 :][:1] if "cell" in cell["classes"] else []
+        for cell in filter(lambda node: "cell" in node["classes"], self.document.findall(nodes.container)):
+            place = cell.parent.index(cell)
+            above, below = (cell.parent.children[max(at, 0) : at + 1] for at in (place - 1, place + 1))
+            folds = {"tag_hide-cell", "tag_hide-output"} & {*cell["classes"]}
+            if folds or not any("cell_output" in part["classes"] for part in cell.children):
+                cell["classes"].append("attn-silent")
+            if 'data-explorable="guess"' in cell.astext():
+                above[0]["classes"].append("attn-question")
             ends = below[0].children[:1] + below[0].children[-1:] if below else []
             if ends and isinstance(below[0], nodes.paragraph) and {*map(type, ends)} == {nodes.emphasis}:
                 below[0]["classes"].append("attn-figure-caption")
@@ -102,7 +111,7 @@ def bring_figures(app, exception):
 def setup(app):
     for handler in logging.getLogger("sphinx").handlers:
         handler.addFilter(name_place)
-    app.add_transform(Captions)
+    app.add_transform(Cells)
     app.connect("html-page-context", say_where)
     app.connect("html-page-context", drop_foreign_scripts, priority=900)
     app.connect("html-page-context", unname_folds)

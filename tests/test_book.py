@@ -56,6 +56,31 @@ def test_over_http_a_page_asks_nobody_else_says_nothing_and_does_not_move(visit,
     assert page.said == []
 
 
+PLACES = """() => [...document.querySelectorAll("article :is(.cell, .cell details, [data-explorable], p, p > *)")]
+  .map((part) => [part.tagName, part.getBoundingClientRect().y])"""
+
+
+@pytest.mark.parametrize(
+    ("name", "come"),
+    [
+        (TITLE, r"</script><p>"),
+        (page_of("a_model_of_today"), r"(Show the code.*?){2}<pre>"),
+        (page_of("scaling"), r"Before you read on:.*?</p>"),
+    ],
+    ids=["a figure", "a cell whose code is folded", "the question of a guess"],
+)
+def test_what_has_come_of_a_page_stands_where_it_will_stand(visit, book, name, come):
+    html, page = (book / name).read_text(encoding="utf-8"), visit("about:blank", width=360, offline=True)
+    parts = [html[: re.search(come, html, re.DOTALL).end()], html]
+    page.route("**/*.js*", lambda route: route.continue_() if "/page.js" in route.request.url else route.abort())
+    page.route("**/*.html", lambda route: route.fulfill(body=parts.pop(0), content_type="text/html"))
+    page.goto((book / name).as_uri())
+    first = page.evaluate(PLACES)
+    page.reload()
+    assert len(first) > 1
+    assert [part for part, whole in zip(first, page.evaluate(PLACES), strict=False) if part != whole] == []
+
+
 def test_a_step_of_the_whole_machine_leads_to_its_chapter(visit, book):
     page = visit((book / CHAPTERS[8]).as_uri())
     step, taught = page.locator(".attn-time input"), page.locator(".attn-step-text a")
