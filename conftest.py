@@ -62,15 +62,7 @@ def pytest_collectstart(collector):
     """Compare no drawing, as nbval compares no picture: somebody's IPython may be set to show the one for the other."""
     if of_notebook(collector):
         collector.skip_compare += ("image/svg+xml",)
-        collector.setup = functools.partial(twice, collector.setup)
-
-
-def twice(start):
-    """Start a kernel: of two that start at once and take the same port, one dies, and is started again."""
-    try:
-        start()
-    except RuntimeError:
-        start()
+        collector.setup = functools.partial(notebooks.twice, collector.setup)
 
 
 def pytest_itemcollected(item):

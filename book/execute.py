@@ -4,7 +4,6 @@ import base64
 import functools
 import hashlib
 import io
-import logging
 import os
 import re
 import shutil
@@ -14,9 +13,9 @@ from pathlib import Path
 
 import nbformat
 from jupyter_cache import get_cache
-from jupyter_cache.executors import load_executor
+from jupyter_cache.base import CacheBundleIn
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from PIL import Image, ImageColor
 
 from attn.threads import ONE_THREAD
@@ -71,7 +70,8 @@ def digest(*patterns):
 def cache_folder():
     """Return the folder of the cache for the code that chapters run on; jupyter-cache itself knows only their cells."""
     package = ("attn/*.py", "attn_course/**/*.py", "attn_course/*.mplstyle", "attn_course/data/**/*.*")
-    return ROOT / "_build" / ".jupyter_cache" / digest(*package, "book/draw.py", "requirements.txt")[:16]
+    way = ("book/draw.py", "book/execute.py", "requirements.txt")
+    return ROOT / "_build" / ".jupyter_cache" / digest(*package, *way)[:16]
 
 
 def executed(path, folder):
@@ -92,22 +92,12 @@ def fill_cache():
         cache.add_nb_to_project(str(path))
     pending = [Path(record.uri) for record in cache.list_unexecuted()]
 
-    def problem_of(path):
-        told, logger = io.StringIO(), logging.Logger(path.name, logging.ERROR)
-        logger.addHandler(logging.StreamHandler(told))
-        for _ in range(2):  # of two kernels that start at once and take the same port, one dies
-            executor = load_executor("local-serial", cache, logger=logger)
-            if executor.run_and_cache(filter_uris=[str(path)], timeout=SECONDS).succeeded:
-                return None
-            if traceback := cache.get_project_record(str(path)).traceback:
-                return traceback
-        return told.getvalue().strip().rpartition("\n")[2]  # of what is no cell's fault, as a kernel that died
+    def cached(path):
+        cache.cache_notebook_bundle(CacheBundleIn(execute(path), str(path)), check_validity=False, overwrite=True)
 
     left = len(pending)
-    for path, problem in on_all_cores(problem_of, pending):
+    for path, _ in on_all_cores(cached, pending):
         left -= 1
-        if problem is not None:
-            raise ChapterFailed(f"A cell of {path.name} failed.\n{problem}")
         print(f"executed {path.name}, {left} left", flush=True)
 
 
@@ -116,18 +106,31 @@ def execute(path):
 
     Raises ChapterFailed also where a cell only wrote to the error stream.
     """
-    notebook = read(path)
-    where = {"metadata": {"path": path.parent}}
+    # What a cell prints comes in pieces, by the clock; MyST-NB would begin a line with each.
     options = {"kernel_name": "python3", "timeout": SECONDS, "record_timing": False, "coalesce_streams": True}
-    client = NotebookClient(notebook, resources=where, extra_arguments=["--log-level=CRITICAL"], **options)
-    try:
+
+    def run():
+        notebook, where = read(path), {"metadata": {"path": path.parent}}
+        client = NotebookClient(notebook, resources=where, extra_arguments=["--log-level=CRITICAL"], **options)
         client.execute(env={**os.environ, **OF_A_KERNEL})
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        return notebook
+
+    try:
+        notebook = twice(run)
+    except (CellExecutionError, CellTimeoutError, RuntimeError) as error:
         raise ChapterFailed(f"A cell of {path.name} failed.\n{error}") from None
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         if output.get("name") == "stderr":
             raise ChapterFailed(f"A cell of {path.name} wrote to the error stream.\n{output.text}")
     return notebook
+
+
+def twice(start):
+    """Start a kernel: of two that start at once and take the same port, one dies, and is started again."""
+    try:
+        return start()
+    except RuntimeError:
+        return start()
 
 
 def n_cores():
@@ -222,8 +225,8 @@ def normalise(notebook):
 
 
 def use_cache(app, config):
-    """Let Sphinx take results from the cache, and execute what is not there in the same way."""
-    os.environ.update(OF_A_KERNEL | DRAWN_TWICE)
+    """Let Sphinx take all results from the cache; what is not there would be executed in another way."""
+    fill_cache()
     config.nb_execution_cache_path = str(cache_folder())
 
 
