@@ -53,9 +53,9 @@ def unname_folds(app, pagename, templatename, context, doctree):
 
 
 class Cells(SphinxTransform):
-    """Mark cells that show nothing, and by cells the question of a guess and a figure's caption, all in italics.
+    """Mark cells that show nothing at first, questions above guesses, and captions: paragraphs below cells in italics.
 
-    A style that looks at what comes next would move what stands there, where a page is painted while it comes.
+    A style that asks what stands next to a thing would move it where a page is painted while it comes.
     """
 
     default_priority = 400
@@ -67,8 +67,8 @@ class Cells(SphinxTransform):
             folds = {"tag_hide-cell", "tag_hide-output"} & {*cell["classes"]}
             if folds or not any("cell_output" in part["classes"] for part in cell.children):
                 cell["classes"].append("attn-silent")
-            if 'data-explorable="guess"' in cell.astext():
-                above[0]["classes"].append("attn-question")
+            for question in above if 'data-explorable="guess"' in cell.astext() else []:
+                question["classes"].append("attn-question")
             ends = below[0].children[:1] + below[0].children[-1:] if below else []
             if ends and isinstance(below[0], nodes.paragraph) and {*map(type, ends)} == {nodes.emphasis}:
                 below[0]["classes"].append("attn-figure-caption")
